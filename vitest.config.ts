@@ -1,11 +1,12 @@
-// How the tests run. Two workers, each with one module graph for all of its files: loading the gateway anew for
-// each of them would cost a fifth of the time. What runs in real time comes last: first what waits for
-// gateways that start and end, then calls whose audio must be in time.
+// How the tests run. TEST_SET says which (test/test-sets.ts). Workers of `unit` have one module graph each for all of their
+// files: loading the gateway anew for each of them would cost a fifth of the time. What runs in real time comes last: first
+// what waits for gateways that start and end, then calls whose audio must be in time, then what needs the machine for itself.
 
 import { defineConfig } from 'vitest/config';
 import { FlakyTests } from './test/flaky-tests.ts';
 import { LongFilesFirst } from './test/long-files-first.ts';
 import { useMemoryFolder } from './test/memory-folder.ts';
+import { isFullSet, leftOut } from './test/test-sets.ts';
 
 useMemoryFolder();
 
@@ -31,17 +32,18 @@ const waits = [
 const calls = ['test/e2e/*.test.ts'];
 /** A test that fails there is tried once more, and listed by its name. */
 const isCI = Boolean(process.env['CI']);
+const notNow = leftOut();
 
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
+    testTimeout: isFullSet() ? 120_000 : 20_000,
     retry: isCI ? 1 : 0,
     expect: { poll: { timeout: 10_000 } },
-    setupFiles: 'test/patient-polls.ts',
+    setupFiles: ['test/patient-polls.ts', 'test/random-rounds.ts'],
     sequence: { sequencer: LongFilesFirst },
     coverage: { provider: 'v8', include: ['src/**'] },
     reporters: isCI ? ['default', 'json', new FlakyTests()] : ['default'],
-    outputFile: { json: 'coverage/results.json' },
+    outputFile: { json: process.env['TEST_RESULTS'] ?? 'coverage/results.json' },
     projects: [
       {
         extends: true,
@@ -49,9 +51,9 @@ export default defineConfig({
           name: 'unit',
           globalSetup: 'test/store/kept-folders.ts',
           include: ['test/**/*.test.ts'],
-          exclude: [...calls, ...measures, 'test/oracles/**'],
+          exclude: [...calls, ...measures, 'test/oracles/**', ...notNow],
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
@@ -60,6 +62,7 @@ export default defineConfig({
         test: {
           name: 'waits',
           include: waits,
+          exclude: notNow,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
@@ -69,7 +72,7 @@ export default defineConfig({
         test: {
           name: 'calls',
           include: calls,
-          exclude: [...waits, ...measures],
+          exclude: [...waits, ...measures, ...notNow],
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
@@ -79,6 +82,7 @@ export default defineConfig({
         test: {
           name: 'measures',
           include: measures,
+          exclude: notNow,
           fileParallelism: false,
           sequence: { groupOrder: 3 },
         },

@@ -32,15 +32,16 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const WASM_COMPILER = 'clang-16';
 const COMPILERS = ['gcc', 'clang', 'clang-16', 'cc'];
 const LANGUAGE = ['-std=gnu17', '-Wall', '-Wextra', '-Werror', '-Wno-psabi'];
-// Equal results everywhere need equal arithmetic: no reordering, and a square root is only that.
+// Results must be equal on every machine: no reordering, and a square root sets no error.
 const ARITHMETIC = ['-O3', '-fno-math-errno', '-fno-trapping-math'];
 const WASM = [
   ...['--target=wasm32', '-nostdlib', '-ffreestanding'],
-  // What every Node.js since 16 runs: 128-bit SIMD, bulk memory; not relaxed SIMD.
+  // Features of every Node.js since 16: 128-bit SIMD, bulk memory; not relaxed SIMD.
   ...['-msimd128', '-mbulk-memory', '-DINSTRUCTIONS=base'],
   ...['-Wl,--no-entry', '-Wl,--strip-all', '-Wl,--stack-first', '-Wl,-z,stack-size=16384'],
 ];
-/** Compiled once for each instruction set, the rest for what every processor of the kind has. */
+/** Sources that are compiled once for each instruction set; the rest is compiled for what every processor of the
+ *  kind has. */
 const MANIFOLD = ['native/src/vad-network.c'];
 const ADDON_ONLY = ['native/src/addon.c', 'native/src/sockets.c'];
 const AVX512 = ['-mavx512f', '-mavx512dq', '-mfma', '-mprefer-vector-width=512'];
@@ -92,7 +93,7 @@ function makeAddon(out) {
     `-DSOURCES="${sourcesSha256()}"`,
   ];
   mkdirSync(dirname(out), { recursive: true });
-  // Renamed into place, so that a reader never meets half a file.
+  // Renamed at the end, so that a reader never finds half a file.
   const partial = `${out}.${process.pid}`;
   link(units, { flags: [...ARITHMETIC, ...shared], linking: ['-shared'], out: partial });
   renameSync(partial, out);
@@ -135,7 +136,7 @@ function instructionSets(file) {
   return Object.entries(MANIFOLD.includes(file) ? INSTRUCTIONS : { base: [] });
 }
 
-/** Node's own headers where it was installed with them, else those of the npm package. */
+/** Path of Node's headers: its own where it was installed with them, else those of the npm package. */
 function headers() {
   const folders = [
     join(dirname(process.execPath), '../include/node'),
@@ -177,7 +178,7 @@ function writeRecord() {
   writeFileSync(loader, text);
 }
 
-/** Of all sources, so that an addon of others is known. */
+/** Hash of all sources, by which an addon of other sources is detected. */
 function sourcesSha256() {
   const lines = sources.map((name) => `${sha256(name)}  ${name}\n`);
   return createHash('sha256').update(lines.join('')).digest('hex');

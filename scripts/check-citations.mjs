@@ -61,7 +61,7 @@ function filesIn(folder) {
     .sort();
 }
 
-/** Lines of comment that follow one another are one text; `lines` tells where in it each begins. */
+/** Comments of a text. Consecutive lines of comment are one comment; `lines` has the offset at which each begins. */
 function commentsOf(text) {
   const comments = [];
   let open;
@@ -83,13 +83,13 @@ function commentsOf(text) {
   return comments;
 }
 
-/** A place belongs to the document that is named last before it. */
+/** Citations in a text. A place belongs to the last document that is named before it. */
 function citationsIn(text) {
   let name;
   return [...text.matchAll(TOKEN)].flatMap(({ index, groups }) => {
     name = namedBy(groups) ?? name;
     if (name === STANDARD) return [];
-    // Without a document only a § is a citation: people write of decisions and appendices otherwise.
+    // Without a document only a § is a citation: prose uses "decision" and "appendix" otherwise.
     const places = placesOf(groups).filter((place) => name !== undefined || place.startsWith('§'));
     return places.map((place) => ({ index, name, place }));
   });
@@ -107,7 +107,7 @@ function placesOf({ section, item, decision, other, appendix }) {
   return [decision, other].filter(Boolean).map((number) => `decision ${number}`);
 }
 
-/** Undefined if the place is there. */
+/** Fault of a citation; undefined if the place exists. */
 function faultOf(name, place) {
   if (name === undefined) return `${place} names no document`;
   if (name.endsWith('.md')) return `write ${name.replace(/\.md$/, '')} ${place}`;
@@ -116,7 +116,7 @@ function faultOf(name, place) {
   return places.has(place) ? undefined : `docs/${name}.md has no ${place}`;
 }
 
-/** Every place that a document has; undefined without such a document. */
+/** All places of a document; undefined without such a document. */
 function placesIn(name) {
   if (!documents.has(name)) {
     const file = join(root, `docs/${name}.md`);

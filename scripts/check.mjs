@@ -1,13 +1,13 @@
-// What `npm run check` runs: several checks of the sources beside each other, as many as there are cores. Each is a
-// script of package.json; what it says is printed once it has ended, and all are run although one fails.
-//   node scripts/check.mjs [names of scripts]
+// Runs the checks of `npm run check` in parallel, as many at a time as there are cores. Each is a script of
+// package.json; its output is printed when it has ended, and all run even if one fails.
+// node scripts/check.mjs [names of scripts]
 
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
-/** The longest first. */
+/** Scripts of package.json, the longest first. */
 const CHECKS = ['types', 'deps', 'dead', 'lint', 'citations'];
-/** One that hangs must not hang the tests. */
+/** Deadline of one check, so that a hanging one does not block the tests. */
 const CHECK_MS_MAX = 600_000;
 
 const waiting = process.argv.length > 2 ? process.argv.slice(2) : [...CHECKS];

@@ -12,7 +12,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const source = join(root, 'node_modules/@ricky0123/vad-web/dist/silero_vad_v6.onnx');
 const target = join(root, 'native/build/silero-v6-8k.bin');
 const SOURCE_SHA256 = '1a153a22f4509e292a94e67d6f9b85e8deb25b4988682b7e174c65279d8788e3';
-/** Also in src/runtime/native-kernels.ts, which refuses any other file. */
+/** Hash of the result. src/runtime/native-kernels.ts has the same one and refuses any other file. */
 const TARGET_SHA256 = '5d6edcd7dc22557235254332e91dbf29a7ee027dd78ecc9cfad1a80bb2660275';
 
 /** Rows of a matrix begin at multiples of four floats. */
@@ -28,7 +28,7 @@ function main() {
   const packed = pack(constants(narrowbandBranch(model)));
   if (sha256(packed) !== TARGET_SHA256) fail(`The weights came out as ${sha256(packed)}.`);
   mkdirSync(dirname(target), { recursive: true });
-  // Renamed into place, so that a reader never meets half a file.
+  // Renamed at the end, so that a reader never finds half a file.
   const partial = `${target}.${process.pid}`;
   writeFileSync(partial, packed);
   renameSync(partial, target);
@@ -49,7 +49,7 @@ function narrowbandBranch(model) {
   return fail('The model has no branch for 8 kHz.');
 }
 
-/** Name without prefix -> floats, of every float constant of the graph. */
+/** Float constants of the graph, by name without prefix. */
 function constants(graph) {
   const found = new Map();
   for (const node of all(fields(graph), 1)) {
@@ -88,7 +88,7 @@ function pack(weights) {
       bias(0, 128),
       convolution(1, 128, 64, [0, 1, 2]),
       bias(1, 64),
-      // Of the last two layers' inputs only the middle, and what follows it, is not padding.
+      // The last two layers use only the middle of their inputs and what follows it; the rest is padding.
       convolution(2, 64, 64, [1, 2]),
       bias(2, 64),
       convolution(3, 64, 128, [1]),
@@ -101,7 +101,7 @@ function pack(weights) {
   );
 }
 
-/** [output][input][tap] to rows of [tap][input], each row filled up with zeros to whole lanes. */
+/** Reorders [output][input][tap] to rows of [tap][input], each padded with zeros to whole lanes. */
 function convolutionRows(weights, { inputs, outputs, taps }) {
   const row = Math.ceil((inputs * taps.length) / LANES) * LANES;
   const rows = new Float32Array(outputs * row);
@@ -125,7 +125,7 @@ function lstmRows(ofInput, ofOutput) {
   return rows;
 }
 
-/** A protobuf message as [field number, value]: numbers for varints, bytes for the rest. */
+/** Fields of a protobuf message as [field number, value]: numbers for varints, bytes for the rest. */
 function fields(bytes) {
   const found = [];
   let at = 0;

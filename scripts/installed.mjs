@@ -1,11 +1,11 @@
-// Whether node_modules holds what package-lock.json names, by the record that npm keeps of what it installed.
-// It does not read what is inside a package. Plain Node. Source: npm docs, package-lock.json, "hidden lockfiles".
+// Checks whether node_modules has what package-lock.json names, by npm's own record of what it installed. Does not read
+// the packages. Plain Node. Source: npm docs, package-lock.json, "hidden lockfiles".
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Every package is there in the version of the lock file, and no other is. Of the optional ones those that are
- *  made for this kind of machine must be there; npm alone knows of the rest whether they are needed. */
+/** Whether every package is installed in the version of the lock file, and no other. Optional packages are required
+ *  only if they are built for this kind of machine; only npm can decide about the rest. */
 export function isInstalled(root) {
   const wanted = packagesOf(join(root, 'package-lock.json'));
   const installed = packagesOf(join(root, 'node_modules/.package-lock.json'));
@@ -20,22 +20,22 @@ export function isInstalled(root) {
   });
 }
 
-/** By path, as in `node_modules/zod`; undefined if there is no such file, or half of one. */
+/** Packages by path, such as `node_modules/zod`; undefined if the file is missing or incomplete. */
 function packagesOf(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8')).packages;
   } catch {
-    return undefined; // npm ci will say what is wrong with the lock file, and writes the record anew.
+    return undefined; // npm ci reports faults of the lock file, and rewrites the record.
   }
 }
 
-/** Compiled for one kind of machine, and that is this one. */
+/** Whether a package is built for one kind of machine, and for this one. */
 function isForThisMachine({ os, cpu, libc }) {
   if (os === undefined && cpu === undefined) return false;
   return admits(os, process.platform) && admits(cpu, process.arch) && admits(libc, libcHere());
 }
 
-/** `names` as in package.json: one of them, or none of those with a `!`. */
+/** Whether `names`, as in package.json, admit `name`: they list it, or have only names with a `!`, without it. */
 function admits(names, name) {
   if (names === undefined) return true;
   if (names.includes(`!${name}`)) return false;
@@ -43,6 +43,6 @@ function admits(names, name) {
 }
 
 function libcHere() {
-  process.report.excludeNetwork = true; // It would look up names.
+  process.report.excludeNetwork = true; // The report would look up host names.
   return process.report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
 }

@@ -1,6 +1,6 @@
-// Makes the demo callers' lines in fixtures/audio/callers: synthesised by CMU Flite (Debian packages flite
-// and ffmpeg), then brought to telephone quality: 8 kHz, 300 to 3400 Hz, G.711 mu-law.
-// The voices draw random numbers: files differ a little from run to run; the committed ones were measured.
+// Generates the demo callers' lines in fixtures/audio/callers: synthesised by CMU Flite (Debian packages flite and
+// ffmpeg), then reduced to telephone quality: 8 kHz, 300 to 3400 Hz, G.711 mu-law. The voices use random numbers: files
+// differ slightly from run to run; the committed ones were measured.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const target = fileURLToPath(new URL('../fixtures/audio/callers/', import.meta.url));
 
-/** File name -> voice and words. */
+/** Voice and words by file name. */
 const lines = {
   'book-an-appointment': ['awb', 'Book an appointment.'],
   'on-wednesday': ['awb', 'On Wednesday.'],
@@ -21,13 +21,13 @@ const lines = {
   'another-day': ['awb', 'Another day.'],
 };
 
-/** Steep edges of the telephone band. */
+/** Filters with the steep edges of the telephone band. */
 const BAND = [
   ...Array(2).fill('highpass=f=300:poles=2'),
   ...Array(4).fill('lowpass=f=3400:poles=2'),
   'aresample=8000:resampler=soxr',
 ].join(',');
-/** Peak of 16-bit samples: loud, far from clipping. */
+/** Peak of the 16-bit samples: loud, but far from clipping. */
 const PEAK = 16_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'callers-'));

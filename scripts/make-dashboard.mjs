@@ -21,7 +21,7 @@ const quantile = (q, metric, by = '', only = '') => {
 const quantiles = (metric, only) =>
   [0.5, 0.95, 0.99].map((q) => [quantile(q, metric, '', only), `p${q * 100}`]);
 
-/** Row -> panels: title, unit, [expression, legend] pairs, what to make of it. */
+/** Panels by row: title, unit, [expression, legend] pairs, and how to read the panel. */
 const rows = {
   'Are calls failing?': [
     [

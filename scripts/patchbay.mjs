@@ -1,21 +1,26 @@
 #!/usr/bin/env node
-// The command `patchbay` (package.json, bin): builds what is missing, then runs dist/cli/cli.js.
-// Plain Node. What it prints of itself goes to standard error.
+// The command `patchbay` (package.json, bin): builds what is missing, then runs dist/cli/cli.js. Plain Node. Its own
+// output goes to standard error.
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
+if (['--version', '-v'].includes(process.argv[2])) {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  process.stdout.write(`${version}\n`);
+  process.exit(0);
+}
 if (existsSync(join(root, 'src'))) await buildIfNeeded(); // An image carries the build alone.
 const { runCli } = await import(pathToFileURL(join(root, 'dist/cli/cli.js')).href);
 const interrupt = new AbortController();
-// Only a command that holds a call ends it first; a second Ctrl-C ends the command at once.
+// Only a command that holds a call handles an interrupt; a second Ctrl-C ends the command at once.
 if (process.argv.some((word) => /^--call(=|$)/.test(word)))
   process.once('SIGINT', () => interrupt.abort());
-// Waiting between two requests keeps no process alive by itself.
+// The pause between two requests would not keep the process alive.
 const alive = setInterval(() => undefined, 60_000);
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
@@ -27,7 +32,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
 
 async function confirm(question) {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  // Ctrl-C and Ctrl-D close it, and Node leaves its question without an answer.
+  // Ctrl-C and Ctrl-D close the terminal without an answer to Node's question.
   const closed = new Promise((resolve) => terminal.once('close', () => resolve('')));
   try {
     const answer = await Promise.race([terminal.question(question).catch(() => ''), closed]);

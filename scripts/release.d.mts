@@ -15,3 +15,13 @@ interface Sbom {
 export function corrected(sbom: Sbom, name: string): Sbom;
 export function problemsOf(sbom: Pick<Sbom, 'components'>): string[];
 export function imageProblemsOf(dockerfile: string): string[];
+export function recipeProblemsOf(
+  dockerfile: string,
+  repository: { scripts: Record<string, string>; exists: (path: string) => boolean },
+): string[];
+export function notesOf(changelog: string, version: string): string | undefined;
+export function versionProblemsOf(release: {
+  version: string;
+  lock: { version: string; packages?: Record<string, { version?: string }> };
+  changelog: string;
+}): string[];

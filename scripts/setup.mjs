@@ -1,5 +1,6 @@
-// Makes a fresh clone ready: packages, with --build the build and (on Linux with a C compiler) the compiled kernels, and
-// with --speech the embedded recogniser. Plain Node, so that it runs before anything is installed. Does only what is missing.
+// Prepares a fresh clone: packages, with --build the build and (on Linux with a C compiler) the compiled kernels, and
+// with --speech the embedded recogniser. Plain Node, so that it runs before anything is installed. Does only what is
+// missing.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { isInstalled } from './installed.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NODE_MIN = [20, 19];
-/** Installing Debian packages over a slow line; a hanging mirror must not hang the set-up. */
+/** Deadline for installing Debian packages over a slow line, so that a hanging mirror does not block the set-up. */
 const APT_MS_MAX = 300_000;
 const SPEECH_PACKAGES = ['libpocketsphinx3', 'pocketsphinx-en-us'];
 const SPEECH_MODEL = '/usr/share/pocketsphinx/model/en-us/en-us/mdef';
@@ -23,7 +24,7 @@ const LIBRARY_FOLDERS = [
 ];
 
 const flags = new Set(process.argv.slice(2));
-/** An image carries its packages and the build alone. */
+/** Whether this is a clone. An image has only its packages and the build. */
 const hasSources = existsSync(join(root, 'src'));
 checkNode();
 if (hasSources) installPackages();
@@ -53,7 +54,7 @@ function build() {
   if (!buildAll()) stop('The build failed; see above.');
 }
 
-/** Hundreds of calls on a core need them. Without a compiler WebAssembly serves: not worth an error. */
+/** Compiles the kernels, which hundreds of calls on a core need. Without a compiler WebAssembly is used: no error. */
 function compileKernels() {
   if (process.platform !== 'linux' || existsSync(join(root, 'native/build/kernels.node'))) return;
   const script = join(root, 'scripts/build-native.mjs');
@@ -85,7 +86,7 @@ function hasSpeech() {
   return library && existsSync(SPEECH_MODEL);
 }
 
-/** apt-get as root or through sudo without a password; undefined if neither may be had. */
+/** Command for apt-get as root, or through sudo without a password; undefined if neither is possible. */
 function privilegedApt() {
   const quiet = (command, args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
   if (!quiet('apt-get', ['--version'])) return undefined;
@@ -97,7 +98,7 @@ function privilegedApt() {
   return (args) => run('sudo', [...variables, ...args], options);
 }
 
-/** Runs a command in the project's folder with its output shown; whether it succeeded. */
+/** Runs a command in the project's folder and shows its output. Returns whether it succeeded. */
 function run(command, args, options = {}) {
   const stdio = ['ignore', 'inherit', 'inherit'];
   return spawnSync(command, args, { cwd: root, stdio, ...options }).status === 0;

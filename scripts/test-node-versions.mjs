@@ -11,11 +11,11 @@ import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const NODES = '20,22,24';
-/** A release has 50 MB; a registry that hangs must not hang the tests. */
+/** Deadline of an installation: a release has 50 MB; a hanging registry must not block the tests. */
 const INSTALL_MS_MAX = 600_000;
-/** The whole suite takes a few minutes; twenty times that is a suite that hangs. */
+/** Deadline of a run: the whole suite takes a few minutes, so after twenty times that it hangs. */
 const RUN_MS_MAX = 3_600_000;
-/** Names of failed tests that are printed for each release. */
+/** Failed tests that are named for each release. */
 const FAILURES_SHOWN_MAX = 20;
 
 process.exit(main() ? 0 : 1);
@@ -37,7 +37,7 @@ function testUnder(release, filters) {
   const node = release === 'this' ? process.execPath : installed(release);
   if (node === undefined) return rowOf(`node@${release}`, undefined);
   const version = spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim();
-  // npx falls back to the node of the PATH where the package has no binary: it was installed without its scripts.
+  // npx uses the node of the PATH if the package has no binary, because it was installed without its scripts.
   if (release !== 'this' && !version.startsWith(`v${release}.`)) {
     console.error(
       `node@${release} is ${version}: remove it from npx's cache (npm config get cache)`,
@@ -51,7 +51,7 @@ function testUnder(release, filters) {
     console.log(`\n${version}`);
     spawnSync(node, ['node_modules/vitest/vitest.mjs', 'run', ...filters, ...flags], {
       cwd: root,
-      // What a test starts by the name `node` is this release as well.
+      // Tests that start `node` by name use this release too.
       env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` },
       stdio: ['ignore', 'inherit', 'inherit'],
       timeout: RUN_MS_MAX,
@@ -66,7 +66,7 @@ function testUnder(release, filters) {
 function installed(release) {
   const args = ['-y', '-p', `node@${release}`, 'node', '-p', 'process.execPath'];
   const { status, stdout } = spawnSync('npx', args, {
-    // Beside the project: its .npmrc runs no install scripts, and the package fetches its binary by one.
+    // Outside the project: its .npmrc runs no install scripts, and the package fetches its binary by one.
     cwd: tmpdir(),
     // `npm run` hands its settings on.
     env: { ...process.env, npm_config_ignore_scripts: 'false' },

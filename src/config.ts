@@ -1,5 +1,5 @@
-// The settings: the only reader of environment variables. One schema, read once by main; every fault is reported
-// together and the process refuses to start. Folders receive values, never this object.
+// Settings: the only reader of environment variables. One schema, read once by main. All faults are reported together,
+// and the process refuses to start. Folders receive values, never this object.
 
 import { isIP } from 'node:net';
 import { z } from 'zod';
@@ -26,7 +26,7 @@ const webAddress = z
   .refine((text) => !/[?#]/.test(text), 'must have neither query nor fragment')
   .transform((text) => text.replace(/\/+$/, ''));
 
-/** Networks in CIDR notation (10.0.0.0/8) are allowed too. */
+/** Networks in CIDR notation (10.0.0.0/8) are also allowed. */
 const proxies = z
   .string()
   .transform((text) => text.split(',').map((each) => each.trim()))
@@ -48,7 +48,7 @@ function isAddressOrNetwork(text: string): boolean {
   );
 }
 
-/** Host names, or addresses and networks as above. */
+/** Host names, or addresses and networks like the proxies. */
 const openedHosts = z
   .string()
   .transform((text) =>
@@ -67,7 +67,7 @@ const mediaHost = z
   .transform((text) => text.trim())
   .refine((text) => HOST_NAME.test(text) || isIP(text) !== 0, 'must be a host name or an address');
 
-/** As in 30000-30999. Ports below 1024 are reserved for the system. */
+/** Range such as 30000-30999. Ports below 1024 are reserved for the system. */
 const portRange = z
   .string()
   .regex(/^\d{1,5}-\d{1,5}$/, 'must be two ports with a hyphen between')
@@ -273,9 +273,9 @@ type Settings = z.infer<typeof settings>;
 export interface Config {
   host: string;
   port: number;
-  /** Without a trailing slash. */
+  /** URL without a trailing slash. */
   publicUrl: string;
-  /** Address to which PBXs send audio that does not come by websocket. */
+  /** Address to which PBXs send audio that does not use a websocket. */
   media: {
     host: string;
     /** Undefined: no AudioSocket. */
@@ -293,15 +293,16 @@ export interface Config {
   /** Undefined: the first start makes one and prints it. */
   bootstrapApiKey: string | undefined;
   callLimit: number;
-  /** For a contact of a campaign, in addition to its retries. */
+  /** Days that a public link to a recording or transcript works. */
   publicLinkDays: number;
+  /** Extra calls to a contact of a campaign after interrupted ones, in addition to its retries. */
   interruptedCallsExtra: number;
   /** 0: one process without workers. */
   workers: number;
-  /** Infinite: no limit. `load` is a share. */
+  /** Limits of load as a share, and of timer delay. Infinity: no limit. */
   loadLimits: { load: number; delayMs: number };
   drainMs: number;
-  /** Before the drain begins: still takes what comes. */
+  /** Wait before the drain begins, while new calls are still accepted. */
   drainGraceMs: number;
   /** 0: no limit. */
   stallMs: number;
@@ -317,10 +318,10 @@ export interface Config {
   tokenSecret: string | undefined;
   tokenHours: number;
   trustedProxies: string[];
-  /** What agents may call in addition to public addresses. */
+  /** Hosts that agents may call in addition to public addresses. */
   outsideAllowed: string[];
-  /** Undefined: the load figures for autoscalers are not served. */
   prices: PriceTable | undefined;
+  /** Undefined: the load figures for autoscalers are not served. */
   devopsSecret: string | undefined;
   /** Undefined: /metrics is open. */
   metricsToken: string | undefined;

@@ -40,10 +40,10 @@ const secretPaths = SECRET_FIELDS.flatMap((field) =>
   ),
 );
 
-/** Codes of Node.js for what only our own code can do wrong. */
+/** Node.js error codes that only a bug in our own code can cause. */
 const OUR_FAULTS =
   /^ERR_(INVALID_|ASSERTION|INTERNAL_ASSERTION|MISSING_ARGS|OUT_OF_RANGE|BUFFER_|STREAM_WRITE_AFTER_END|HTTP_HEADERS_SENT|UNKNOWN_)/;
-/** Errors that caused one another; further ones are not looked at. */
+/** Causes of an error that are logged; deeper ones are ignored. */
 const CAUSES_MAX = 5;
 /** Levels of a line's fields that are searched for `pii.` keys; nothing deeper is logged. */
 const LEVELS_MAX = 5;
@@ -74,7 +74,7 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
   );
 }
 
-/** Standard output may be a full disk, or a pipe whose reader has died or is slow: no call ends for that. */
+/** Standard output of a log. A full disk or a pipe with a dead or slow reader must not end calls. */
 function standardOutput(): DestinationStream {
   return new LineOutput({
     target: 1,
@@ -87,14 +87,14 @@ function standardOutput(): DestinationStream {
 
 type Fields = Record<string, unknown>;
 
-/** An operating error says all by its code and words; the stack is for faults in our own code. */
+/** Fields of an error. An operating error is described by its code and text; the stack is for bugs in our own code. */
 function errorFields(error: Error): Fields {
   const fields: Fields = { ...pino.stdSerializers.err(error) };
   if (isOperating(error)) delete fields['stack'];
   return fields;
 }
 
-/** Whether the error and all that caused it are ours, or the system's, the database's or the network's. */
+/** Whether the error and all its causes are a GatewayError or come from the system, the database or the network. */
 function isOperating(error: unknown): boolean {
   let each = error;
   for (let level = 0; level < CAUSES_MAX && each instanceof Error; level++) {

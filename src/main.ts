@@ -21,7 +21,7 @@ import { reportSelfTest } from './runtime/self-test-report.ts';
 import { lowerProcessPriority, raiseEventLoopPriority } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
 
-/** For the terminal: the address, the data folder, and once the first API key. */
+/** Prints the address, the data folder and, once, the first API key to the terminal. */
 async function announce(config: Config, accounts: FirstApiKey): Promise<void> {
   const lines = [`Patchbay listens on ${config.publicUrl} (docs at ${config.publicUrl}/docs)`];
   if (config.databaseUrl === undefined) lines.push(`Data folder: ${config.dataFolder}`);
@@ -73,8 +73,8 @@ async function main(): Promise<void> {
   });
   if (forked !== undefined) return startForked(config, log, forked);
   checkOpenFiles(openFilesMax(), log);
-  // Before the start is over there is nothing to be saved. The first process of a container has to say so: the
-  // kernel passes no signal on to it that it does not take.
+  // Until the start is complete nothing has to be saved. The first process of a container must handle the signal
+  // explicitly, because the kernel does not deliver signals without a handler to it.
   const started = { stop: (): Promise<void> => Promise.resolve() };
   stopOnSignals(() => started.stop(), log);
   if (config.workers > 0) {
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
   await announce(config, accounts);
 }
 
-/** The API process or a call worker. */
+/** Starts the API process or a call worker. */
 async function startForked(config: Config, log: Log, number: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
@@ -111,7 +111,7 @@ async function startRole(config: Config, log: Log, forked: ForkedProcess) {
   if (forked.link.number === API) {
     const { startApiProcess } = await import('./app/api-process.ts');
     const serving = await startApiProcess(config, log, forked);
-    // From here on, audio has priority where processor time is short.
+    // From this point, audio has priority if processor time is short.
     lowerProcessPriority();
     return serving;
   }

@@ -4,6 +4,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { settings } from '../src/config.ts';
+import { BACKCHANNELS, STOPS, WAITS } from '../src/model/control-phrase-lists.ts';
+import { endpointingWords } from '../src/pipeline/turn/endpointing-words.ts';
+import { linesFor } from '../src/workflow/engine/language-lines.ts';
 
 const readme = readFileSync('README.md', 'utf8');
 const settingsDoc = readFileSync('docs/settings.md', 'utf8');
@@ -75,15 +78,44 @@ describe('the README', () => {
     expect(paths.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it.each(['SECURITY.md', 'docs/security.md'])('%s names only files that there are', (document) => {
-    const text = readFileSync(document, 'utf8');
-    const paths = [...text.matchAll(/`((?:src|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
-    expect(paths.length).toBeGreaterThan(4);
-    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  it.each(['SECURITY.md', 'CONTRIBUTING.md', 'docs/security.md'])(
+    '%s names only files that there are',
+    (document) => {
+      const text = readFileSync(document, 'utf8');
+      const paths = [...text.matchAll(/`((?:src|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
+      expect(paths.length).toBeGreaterThan(4);
+      expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+    },
+  );
+
+  it('names the languages that the gateway knows', () => {
+    const rowOf = (what: string): string[] =>
+      new RegExp(`^\\| ${what}.* \\| (.+) \\|$`, 'm').exec(readme)?.[1]?.split(', ') ?? [];
+    const english = new Intl.DisplayNames('en', { type: 'language' });
+    const namesOf = (codes: readonly string[]) => codes.map((code) => english.of(code)).sort();
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+    const codes = letters.flatMap((first) => letters.map((second) => `${first}${second}`));
+    const translated = codes.filter((code) => linesFor(code).goodbye !== linesFor('en').goodbye);
+    expect(rowOf('its own lines')).toEqual(namesOf(['en', ...translated]));
+    expect(rowOf('where a turn is not over')).toEqual(namesOf(Object.keys(endpointingWords)));
+    for (const list of [BACKCHANNELS, STOPS, WAITS]) {
+      expect(rowOf('acknowledgements')).toEqual(namesOf(Object.keys(list)));
+    }
   });
 
   it('agrees with .ci/run, which runs the test command and nothing else', () => {
     expect(readFileSync('.ci/run', 'utf8')).toMatch(/^timeout \d+ npm test <\/dev\/null$/m);
     expect(readme).toMatch(/^npm test /m);
+  });
+});
+
+describe('docs/README.md', () => {
+  const linked = [...readFileSync('docs/README.md', 'utf8').matchAll(/\]\(([^)#]+)(?:#[^)]+)?\)/g)];
+  const pages = linked.map(([, page = '']) => page);
+
+  it('leads to every page, and to none that there is not', () => {
+    expect(pages.filter((page) => !existsSync(`docs/${page}`))).toEqual([]);
+    const others = readdirSync('docs').filter((name) => name !== 'README.md');
+    expect(others.filter((name) => !pages.includes(name))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-// The HTTP server: what holds for every request, then the routes. Media sockets are transport's; they
-// come through the same port, by `app.server`'s upgrades. Source: contract §1.
+// The HTTP server: hooks for every request, then the routes. Media sockets belong to transport; they use the same port
+// through the upgrades of `app.server`. Source: contract §1.
 
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
@@ -90,10 +90,10 @@ import { workflowVersionRoutes } from './workflows/version-routes.ts';
 import { workflowRoutes } from './workflows/workflow-routes.ts';
 
 const PREFIX = '/api/v1';
-/** Longest piece of a path: trigger paths have 36 characters, storage keys below 200. */
+/** Longest segment of a path: trigger paths have 36 characters, storage keys fewer than 200. */
 const PATH_PIECE_MAX = 300;
 
-/** What the API is built from: handed in once by app/. */
+/** Dependencies of the API, passed in once by app/. */
 export interface ServerDeps
   extends ApiDeps,
     TextChatDeps,
@@ -103,17 +103,17 @@ export interface ServerDeps
     RecordingDeps,
     ExaminationRouteDeps,
     AgentWritingDeps {
-  /** How many requests are worked on at once. Default: QUEUES. */
+  /** Limits of concurrent requests. Default: QUEUES. */
   queues?: Partial<typeof QUEUES> | undefined;
-  /** Whether the event loop has no time to spare. Default: never. */
+  /** Whether the event loop is busy. Default: never. */
   isLoopBusy?: (() => boolean) | undefined;
-  /** Where addresses of users may lead. */
+  /** Egress rule for addresses of users. */
   egress: Egress;
-  /** What reads /metrics must send; undefined: anybody may. */
+  /** Token for reading /metrics; undefined: no token is needed. */
   metricsToken?: string | undefined;
 }
 
-/** Built and ready to listen or to be injected. Closing waits for requests that are under way. */
+/** Builds the server, ready to listen or to be injected. Closing it waits for requests in progress. */
 export async function buildServer(deps: ServerDeps): Promise<Api> {
   const loggerInstance: FastifyBaseLogger = deps.log;
   const api = fastify({
@@ -136,7 +136,7 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
     http: { requireHostHeader: false }, // `refuseOtherHosts` answers in the contract's form.
   }).withTypeProvider<ZodTypeProvider>();
 
-  // Everything but a file must be there sooner: api/http/request-bodies.ts cuts it off.
+  // Everything except files must arrive sooner: api/http/request-bodies.ts closes the connection.
   api.server.headersTimeout = BODY_MS_MAX;
   api.server.requestTimeout = UPLOAD_MS_MAX;
   api.server.on('checkExpectation', refuseExpectation);
@@ -167,7 +167,7 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   return api;
 }
 
-/** After what is answered at once, and before a key is checked. */
+/** Adds admission, after what is answered at once and before a key is checked. */
 function admitRequests(api: Api, admission: RequestAdmission): void {
   api.decorateRequest('place', null);
   api.decorateRequest('share');
@@ -180,7 +180,7 @@ function admitRequests(api: Api, admission: RequestAdmission): void {
   });
   api.addHook('onRequest', (request, reply) => admission.begin(request, reply));
   api.addHook('preParsing', async (request) => admission.pause(request));
-  // What comes after a body begins in the socket's context.
+  // Hooks after a body run in the socket's context.
   api.addHook('preValidation', (request, _reply, done) => {
     admission.renameShare(request);
     inShare(request.share, done);
@@ -191,7 +191,7 @@ function admitRequests(api: Api, admission: RequestAdmission): void {
   });
 }
 
-/** Prometheus' format. With a token only for who sends it as `Authorization: Bearer`. */
+/** Metrics in Prometheus' format. With a token, only for requests that send it as `Authorization: Bearer`. */
 function metricsRoute(api: Api, { figures, metricsToken }: ServerDeps): void {
   const options = { schema: { hide: true }, config: { admission: 'first' as const } };
   api.get('/metrics', options, async (request, reply) => {
@@ -205,7 +205,7 @@ function metricsRoute(api: Api, { figures, metricsToken }: ServerDeps): void {
   });
 }
 
-/** For who opens the gateway's address in a browser. */
+/** Redirects browsers at the gateway's address to the documentation. */
 function pointToDocs(api: Api): void {
   for (const url of ['/', PREFIX]) {
     api.get(url, { schema: { hide: true } }, async (_request, reply) =>
@@ -214,7 +214,7 @@ function pointToDocs(api: Api): void {
   }
 }
 
-/** A request without a host or with two. */
+/** Refuses requests without a host or with two. */
 function refuseOtherHosts(api: Api): void {
   api.addHook('onRequest', async (request, reply) => {
     if (!namesItsHost(request.raw)) return reply.status(400).send({ detail: 'Bad Request' });
@@ -308,8 +308,8 @@ function observeRequests(api: Api): void {
   });
 }
 
-/** 404 in the contract's shape; 405 where another method would have done. Answered before a body is read: parsing
- *  costs far more than sending. */
+/** Answers unknown paths: 404 in the contract's form, 405 if another method exists. Answered before a body is read:
+ *  parsing costs far more than sending. */
 function answerUnknownPaths(api: Api): void {
   const known = knownPaths();
   api.addHook('onRoute', ({ url, method }) => known.add(url, [method].flat()));

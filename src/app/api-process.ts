@@ -1,5 +1,5 @@
-// The composition root of the API process: the HTTP API, campaigns, work after calls, text chats and recovery. It
-// holds no call, so that nothing of this shares an event loop with audio; it asks the call workers.
+// Composition root of the API process: the HTTP API, campaigns, work after calls, text chats and recovery. It holds no
+// calls, so that none of this shares an event loop with audio; it sends requests to the call workers.
 
 import type { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
@@ -47,13 +47,14 @@ import { resealSecrets } from './reseal-secrets.ts';
 import { onWebsocketUpgrade } from './upgrades.ts';
 import { startWatchdog } from './watchdog.ts';
 
-/** Twice as long as a worker takes to report: one that has not is not there. */
+/** Oldest report of a worker that counts: twice the interval of reports. A worker without one counts as missing. */
 const REPORTS_MS_MAX = 1_000;
-/** Of the listening socket: the process accepts so many new connections in a turn of its event loop. Beside an attack, with one, a
- *  health probe on a new connection took 0.3 s p50 and 4.5 s p90 (docs/decisions.md). */
+/** Handles of the listening socket: the process accepts that many new connections in a turn of its event loop.
+ *  During a flood of connections, with one handle, a health probe on a new connection took 0.3 s p50 and 4.5 s p90
+ *  (docs/decisions.md). */
 const HANDLES = 8;
 
-/** Settles once the API listens. */
+/** Starts the process; settles when the API listens. */
 export async function startApiProcess(
   config: Config,
   log: Log,
@@ -156,7 +157,7 @@ function openApi(config: Config, parts: ApiParts, log: Log): ReturnType<typeof b
   );
 }
 
-/** What agents run on if nothing else is said. */
+/** Services of agents without settings. */
 function serviceNames(
   llm: LanguageModel | undefined,
   workers: WorkerDirectory,
@@ -170,7 +171,7 @@ function serviceNames(
   };
 }
 
-/** What is worked with beside calls. */
+/** Opens the dependencies other than calls. */
 function openDeps(config: Config, store: StoreHandle, log: Log) {
   const egress = egressOf(config);
   const llm = openGatewayModel(config, log);
@@ -208,7 +209,7 @@ function readinessOf(store: StoreHandle, workers: WorkerDirectory): Readiness {
   return new Readiness({ clock, isDatabaseThere: () => store.alive(), calls });
 }
 
-/** Handles of the socket to listen on, once the workers serve; none: there is no socket to be shared. */
+/** Handles of the socket to listen on, once the workers serve; empty if no socket can be shared. */
 async function listenHandles(link: IpcChannel): Promise<ListenHandle[]> {
   const handles: ListenHandle[] = [];
   while (handles.length < HANDLES) {

@@ -1,4 +1,4 @@
-// The HTTP API over what is open in its process.
+// Builds the HTTP API from what its process has opened.
 
 import { createAccess } from '../api/auth/access.ts';
 import type { Api } from '../api/http/api-deps.ts';
@@ -39,7 +39,7 @@ export interface ApiParts
   store: StoreHandle;
   providers: Providers;
   llm: LanguageModel | undefined;
-  /** Of organizations. */
+  /** Language models of the organizations. */
   models: LanguageModelSource;
   live: LiveWatchers;
 }

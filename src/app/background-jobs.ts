@@ -49,18 +49,18 @@ export class BackgroundJobs {
     this.#recovery = new CrashRecovery(deps);
   }
 
-  /** Before calls are accepted: closes runs that earlier processes left open. Throws STORE_UNAVAILABLE. */
+  /** Closes runs that earlier processes left open, before calls are accepted. Throws STORE_UNAVAILABLE. */
   async recover(): Promise<void> {
     await this.#recovery.start();
     this.#afterCalls.start();
   }
 
-  /** Media can come from now on: calls of earlier processes that still ring are answered. */
+  /** Answers calls of earlier processes that still ring: media can come from now on. */
   answerLeftCalls(answerAgain: (runId: string) => Promise<boolean>): void {
     this.#recovery.serve(answerAgain);
   }
 
-  /** A process of this gateway has died, and another has its name: the dead one's runs have no owner. */
+  /** Closes the runs of a dead process of this gateway at once: a new process has its name, so they have no owner. */
   recoverNow(): void {
     this.#recovery.wake();
   }
@@ -70,7 +70,7 @@ export class BackgroundJobs {
     if (hasAfterwork) this.#afterCalls.wake();
   }
 
-  /** Campaigns stop dialling. */
+  /** Stops the dialling of campaigns. */
   async drain(): Promise<void> {
     this.#recovery.stop();
     await this.dispatcher.stop();

@@ -1,5 +1,5 @@
-// Assembles the call folders, in every process that holds calls or closes runs, and in tests. Each folder gets its
-// part of `CallParts`; nothing below app/ has the whole.
+// Assembles the call folders, in every process that holds calls or closes runs, and in tests. Each folder gets its part
+// of `CallParts`; nothing below app/ gets the whole.
 
 import { ChatPlanner } from '../call/chat/chat-planner.ts';
 import { TextChats } from '../call/chat/text-chat.ts';
@@ -68,9 +68,9 @@ export interface OpenedForCalls {
   tokens: MediaTokenStore;
   /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
-  /** Undefined: runs have no cost. */
+  /** Price table; undefined: runs have no cost. */
   prices?: PriceTable | undefined;
-  /** Undefined: calls are accepted at any load. */
+  /** Load meter and limits; undefined: calls are accepted at any load. */
   load?: { meter: LoadMeter; limits: LoadLimits } | undefined;
   clock: Clock;
   random: Random;
@@ -82,7 +82,7 @@ export interface CallParts extends OpenedForCalls {
   hangUps: ProviderHangUp;
 }
 
-/** For a process that closes runs, whether it holds calls or not. */
+/** Adds what a process needs to close runs, whether it holds calls or not. */
 export function withClosing<P extends RunClosingDeps & ProviderHangUpDeps>(
   parts: P,
 ): P & { closing: RunClosing; hangUps: ProviderHangUp } {
@@ -144,7 +144,7 @@ export function createCallControl(parts: CallParts): CallControl {
   });
 }
 
-/** Any process may plan a campaign's calls. */
+/** Dependencies for planning a campaign's calls, which any process may do. */
 export function campaignPlanDeps(
   parts: Pick<CallParts, 'store' | 'providers' | 'random' | 'events' | 'hangUps' | 'clock' | 'log'>,
 ): CampaignPlanDeps {
@@ -158,7 +158,7 @@ export interface TextChatParts
   models: LanguageModelSource;
 }
 
-/** Any process may hold text chats. */
+/** Text chats, which any process may hold. */
 export function textChatsOf(parts: TextChatParts): TextChats {
   const { store, clock, random, log } = parts;
   const planner = new ChatPlanner(parts);

@@ -1,5 +1,5 @@
-// The composition root of a call worker: calls, and nothing else that could delay their audio. The first worker
-// also holds the connections to PBXs, with AudioSocket and RTP.
+// Composition root of a call worker: calls, and nothing else that could delay their audio. The first worker also holds
+// the connections to PBXs, with AudioSocket and RTP.
 
 import type { CallControl } from '../call/control/call-control.ts';
 import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
@@ -20,7 +20,7 @@ import type { ForkedProcess } from './node-options.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { takeUpgrades } from './upgrades.ts';
 
-/** Same limit as at the API process. */
+/** Deadline of an examination, the same as in the API process. */
 const EXAMINATION_MS_MAX = 55_000;
 
 export async function startCallWorker(
@@ -54,7 +54,7 @@ export async function startCallWorker(
 
 type Open = Pick<Awaited<ReturnType<typeof openGatewayParts>>, 'store' | 'providers' | 'speech'>;
 
-/** What the API process may ask of this process. */
+/** Requests that this process answers for the API process. */
 function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
   const { campaignCalls, pbxLines } = control;
   return {

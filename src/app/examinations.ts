@@ -1,5 +1,5 @@
-// Examination calls of a gateway: in the process that has the HTTP API, where their webhooks come. Their few media sockets
-// come there too, so that one process sees all of a call; calls of runs are held elsewhere, and have nothing of this.
+// Examination calls of a gateway, in the process with the HTTP API, where their webhooks come. Their few media sockets
+// also come there, so that one process has all of a call; calls of runs are in other processes.
 
 import type { CallService } from '../call/call-service.ts';
 import { AGENT_WORDS, type AgentLines } from '../call/examination/examination-agent.ts';
@@ -25,15 +25,15 @@ import { createMediaServer } from '../transport/websocket/media-server.ts';
 import { ownVersion } from './own-version.ts';
 import type { Readiness } from './readiness.ts';
 
-/** The sentences together; the synthesiser starts in half a second. */
+/** Deadline for rendering all sentences; the synthesiser starts in half a second. */
 const SPEECH_MS_MAX = 15_000;
-/** Of all examination calls: four run at a time. */
+/** Media sockets of all examination calls: four run at a time. */
 const SOCKETS_MAX = 16;
 
 export interface Examinations {
-  /** For the API: these calls, and the call service with them beside the runs'. */
+  /** Services for the API: these calls, and the call service that serves them beside those of runs. */
   services: { examinations: ExaminationCalls; callService: CallService };
-  /** Upgrades to the media of an examination call are taken; the others go to `next`. */
+  /** Takes upgrades to the media of examination calls; passes others to `next`. */
   takeUpgrades(next: AcceptUpgrade): AcceptUpgrade;
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export function openExaminations(
   };
 }
 
-/** With a synthesiser of its own, for the moment: the process of the API has none. */
+/** Renders the sentences with a temporary synthesiser: the API process has none. */
 async function speakLines(config: Config, log: Log): Promise<AgentLines> {
   const { openTextToSpeech } = await import('../speech/tts/registry.ts');
   const settings = { service: 'flite', voice: config.voice, workers: 1 } as const;

@@ -1,4 +1,4 @@
-// The parts of every process that holds calls: store, speech, providers, and the servers of their media.
+// Parts of every process that holds calls: store, speech, providers, and the servers of their media.
 
 import { loadVad } from '../audio/vad/vad-loader.ts';
 import type { CallControl } from '../call/control/call-control.ts';
@@ -47,19 +47,19 @@ import { type ForkedProcess, nodeOptions } from './node-options.ts';
 import { egressOf, openGatewayModel } from './node-parts.ts';
 import { startWatchdog } from './watchdog.ts';
 
-/** Parts of every process that holds calls. */
+/** Opens the parts. */
 export async function openGatewayParts(
   config: Config,
   log: Log,
   forked: ForkedProcess | undefined,
 ) {
   collectProcessMetrics();
-  clock.lastStall(); // Watched from here on.
+  clock.lastStall(); // Stalls are measured from here on.
   const link = forked?.link;
   const egress = egressOf(config);
   const [store, speech] = await Promise.all([
     nodeOptions(config, log, forked).then(openStore),
-    openSpeech(config, egress, log), // A forked process has the time: its gateway opens the database.
+    openSpeech(config, egress, log), // A forked process has time: its gateway opens the database.
   ]);
   const hasPbxs = link === undefined || link.number === PBX_WORKER;
   const known: { providers?: Providers } = {};
@@ -79,14 +79,14 @@ export async function openGatewayParts(
     calls,
     unadmitted,
     clientOf: clientBehind(config.trustedProxies),
-    /** After the last input. */
+    /** Closes the parts, after the last input. */
     async close(): Promise<void> {
       await calls.http.outside.close();
       calls.services.mediaClock.close();
       await speech.services.close();
       await store.close();
     },
-    /** Inputs other than the API. */
+    /** Closes the inputs other than the API. */
     async closeMedia(media: MediaServer): Promise<void> {
       await stallGuard?.stop();
       await media.close(CLOSE.goingAway);
@@ -95,8 +95,8 @@ export async function openGatewayParts(
   };
 }
 
-/** The servers of media sockets: those of hosted providers by their path, those of PBXs by their first message.
- *  No media connection may be opened before it settles: the self-test decides how they are read. */
+/** Opens the servers of media sockets: those of hosted providers by their path, those of PBXs by their first
+ *  message. No media connection may be opened before it settles: the self-test decides how they are read. */
 export async function openMediaEndpoints(
   open: Pick<
     Awaited<ReturnType<typeof openGatewayParts>>,
@@ -120,7 +120,7 @@ export async function openMediaEndpoints(
   });
 }
 
-/** In use while a configuration has its application. */
+/** Media endpoint of a PBX, in use while a configuration has its application. */
 function endpointOf(pbx: Pbx): MediaEndpoint {
   return {
     isInUse: (application) =>
@@ -131,7 +131,7 @@ function endpointOf(pbx: Pbx): MediaEndpoint {
   };
 }
 
-/** Ports for the audio of PBXs without media websockets. */
+/** Opens the ports for the audio of PBXs without media websockets. */
 async function openPacketMedia(
   config: Config,
   hasPbxs: boolean,
@@ -151,7 +151,7 @@ async function closePacketMedia({ rtp, audioSockets }: PacketMedia): Promise<voi
   await audioSockets?.close();
 }
 
-/** Dependencies of calls. */
+/** Opens the dependencies of calls. */
 function openCalls(
   config: Config,
   open: {
@@ -209,7 +209,7 @@ async function openSpeech(config: Config, egress: Egress, log: Log) {
   return { vad, stt, llm, services };
 }
 
-/** Throws STT_UNAVAILABLE if the requested one is not installed. */
+/** Opens the recogniser. Throws STT_UNAVAILABLE if the requested one is not installed. */
 async function openRecogniser(wanted: Config['stt'], log: Log): Promise<SpeechToText | undefined> {
   if (wanted === 'none') return undefined;
   const stt = await openSpeechToText({ service: 'pocketsphinx' }, { clock, log });

@@ -1,16 +1,16 @@
-// Binds the gateway's port, for a time while another process has it: the processes of a gateway that was killed have it
-// for some tenths of a second more, and longer on a busy machine.
+// Binds the gateway's port, with retries while another process has it: the processes of a killed gateway keep it for
+// some tenths of a second, longer on a busy machine.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { ListenHandle } from '../runtime/listen-handle.ts';
 import type { Clock } from '../std/clock.ts';
 
-/** On a machine without a free core they take seconds to notice. */
+/** Time of the retries: without a free core, processes take seconds to notice the end of their gateway. */
 const PORT_MS_MAX = 30_000;
 const PORT_RETRY_MS = 100;
 
-/** What helps, by the system's code. */
+/** Advice by the system's error code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'Another program, or this gateway a second time, listens there: end it, or set PATCHBAY_PORT to a free port.',
@@ -19,8 +19,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 const OTHER_REMEDY = 'Set PATCHBAY_HOST and PATCHBAY_PORT to where it may listen.';
 
-/** Throws PORT_UNAVAILABLE if the address is still in use after 30 s, and at once for other faults, which do not pass.
- *  `bind`: as `bindListenHandle`, whose `undefined` is given back. */
+/** Binds a port. Throws PORT_UNAVAILABLE if the address is still in use after 30 s, and at once for other faults,
+ *  which do not pass. `bind`: as `bindListenHandle`, whose `undefined` is returned. */
 export async function bindWhenFree(
   { host, port }: { host: string; port: number },
   bind: (host: string, port: number) => ListenHandle | string | undefined,

@@ -1,4 +1,4 @@
-// How a process of the gateway opens the database: its name among the nodes, and what it shares with the others.
+// Database options of a gateway's process: its name among the nodes, and what it shares with the other processes.
 
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { isCallWorker, nodeOfProcess } from '../cluster/ipc-message.ts';
@@ -17,20 +17,20 @@ export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFol
 /** A process that the supervisor has forked. */
 export interface ForkedProcess {
   link: IpcChannel;
-  /** Of the gateway, once the supervisor has opened the database. */
+  /** Epoch of the gateway, known when the supervisor has opened the database. */
   epoch: Promise<string>;
 }
 
-/** Another process has this one's name, and has closed its runs: this process can only end. */
+/** Ends this process: another one has its name and has closed its runs. */
 function leaveReplaced(log: Log): (error: GatewayError) => void {
   return (error) => {
-    log.fatal({ err: error }, 'another process has the name of this node, this one stops');
+    log.fatal({ err: error }, 'another process has the name of this node: this one stops');
     process.stderr.write(`${error.code}: ${error.message}\n`);
     process.exit(1);
   };
 }
 
-/** `forked`: undefined for the process that owns the database. */
+/** The options. `forked`: undefined for the process that owns the database. */
 export async function nodeOptions(
   config: Config,
   log: Log,

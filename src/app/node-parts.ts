@@ -1,5 +1,5 @@
-// What every process that uses the store has beside it: the rule for outside connections, and the language model. No
-// speech and no media: a process without calls loads neither.
+// Parts of every process that uses the store: the egress rule and the language model. No speech and no media: a process
+// without calls loads neither.
 
 import type { Config } from '../config.ts';
 import { createEgress, type Egress } from '../egress/egress-rule.ts';
@@ -11,7 +11,7 @@ import { systemClock as clock } from '../std/clock.ts';
 /** Limit for a stop after the calls are drained. */
 export const STOP_MS_MAX = 15_000;
 
-/** Where the gateway connects to for its users. */
+/** Egress rule for addresses of users. */
 export function egressOf({ isSignUpOpen, outsideAllowed: allowed }: Config): Egress {
   return createEgress({ isSignUpOpen, allowed });
 }

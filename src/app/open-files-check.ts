@@ -1,19 +1,19 @@
-// The check of the limit of open files at the start: with too low a one, connections, recordings and the embedded
-// database fail one by one under load, each with an error of its own.
+// Check of the limit of open files at the start: below it, connections, recordings and the embedded database fail one
+// by one under load, each with an error of its own.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 
-/** The embedded database of an idle gateway has 190 open, and more for each table in use. */
+/** Smallest limit: the embedded database of an idle gateway has 190 files open, and more for each table in use. */
 const FILES_MIN = 512;
-/** Of an idle call worker, with connections to the database: 40. */
+/** Open files of an idle call worker; with connections to the database it has 40. */
 const FILES_IDLE = 64;
-/** Media and control, two tracks and a transcript, model, tool, webhook. */
+/** Open files of a call: media and control, two tracks and a transcript, model, tool, webhook. */
 const FILES_PER_CALL = 8;
-/** A call worker has more only on a fast core. */
+/** Calls of one call worker for which files must suffice; it has more only on a fast core. */
 const CALLS_WANTED = 400;
 
-/** `limit` is that of each process; undefined: none is known. Throws OPEN_FILES_LIMIT. */
+/** Checks the limit. `limit`: that of each process; undefined: unknown. Throws OPEN_FILES_LIMIT. */
 export function checkOpenFiles(limit: number | undefined, log: Log): void {
   if (limit === undefined) return;
   if (limit < FILES_MIN)

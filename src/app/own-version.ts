@@ -1,4 +1,4 @@
-// The version of this program, as its package.json has it.
+// Version of this program, from its package.json.
 
 import { readFileSync } from 'node:fs';
 

@@ -1,19 +1,19 @@
-// Readiness of a gateway, for load balancers and orchestrators: why it should get no new calls. The database is probed
-// at intervals, so that a short restart of it takes no gateway out of service.
+// Readiness of a gateway, for load balancers and orchestrators: reasons why it should get no new calls. The database is
+// probed at intervals, so that a short restart of it takes no gateway out of service.
 
 import type { Clock, Timer } from '../std/clock.ts';
 
 export type NotReady = 'starting' | 'draining' | 'overloaded' | 'database';
 
 const PROBE_MS = 5_000;
-/** Restarts of a database are shorter; calls go on without it meanwhile. */
+/** Outage of the database that does not count: restarts are shorter, and calls go on meanwhile. */
 const DATABASE_AWAY_MS_MAX = 30_000;
 
 export interface ReadinessDeps {
   clock: Clock;
   /** Whether the database answers. Never rejects, and has its own deadline. */
   isDatabaseThere: () => Promise<boolean>;
-  /** Whether a process that takes calls is there, and whether one has room. */
+  /** `isThere`: whether a process with calls is running; `takesCalls`: whether one accepts a call. */
   calls: { readonly isThere: boolean; readonly takesCalls: boolean };
 }
 
@@ -29,7 +29,7 @@ export class Readiness {
     this.#timer = deps.clock.after(PROBE_MS, this.#probe);
   }
 
-  /** Empty if the gateway is ready. */
+  /** Reasons why the gateway is not ready; empty if it is. */
   get reasons(): NotReady[] {
     const { clock, calls } = this.#deps;
     const reasons: NotReady[] = [];
@@ -41,7 +41,7 @@ export class Readiness {
     return reasons;
   }
 
-  /** The gateway has begun to stop; with a grace, it still serves. */
+  /** Notes that the gateway has begun to stop; during a grace period it still serves. */
   drain(): void {
     this.#isDraining = true;
   }

@@ -1,4 +1,4 @@
-// At each start, stored secrets are sealed by the newest key, so that an old one can be removed.
+// Seals stored secrets with the newest key at each start, so that an old key can be removed.
 
 import type { Log } from '../log.ts';
 import type { StoreHandle } from '../store/open.ts';

@@ -1,5 +1,5 @@
-// The composition root of a gateway of one process (PATCHBAY_WORKERS=0): calls share their event loop with the API
-// and all background jobs, and are not isolated from either.
+// Composition root of a gateway of one process (PATCHBAY_WORKERS=0): calls share their event loop with the API and all
+// background jobs, and are not isolated from either.
 
 import type { CallControl } from '../call/control/call-control.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
@@ -111,7 +111,7 @@ function readinessOf(store: StoreHandle, { campaignCalls }: CallControl): Readin
   return new Readiness({ clock, isDatabaseThere: () => store.alive(), calls });
 }
 
-/** What agents run on if nothing else is said. */
+/** Services of agents without settings. */
 function serviceNames(speech: {
   llm: LanguageModel | undefined;
   stt: SpeechToText | undefined;

@@ -1,4 +1,4 @@
-// What the supervisor has of the store: the database and its own place among the nodes, no repositories and no files.
+// The supervisor's part of the store: the database and its own place among the nodes, without repositories and files.
 
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -6,7 +6,7 @@ import { AccountRepository } from '../store/accounts/accounts.ts';
 import { openNode } from '../store/open-node.ts';
 import { nodeOptions } from './node-options.ts';
 
-/** For callers that print the gateway's address. */
+/** The first API key, for callers that print the gateway's address. */
 export interface FirstApiKey {
   ensureFirst(given?: string): Promise<{ apiKey: string } | undefined>;
 }
@@ -17,7 +17,7 @@ export interface SupervisorStore {
   close(): Promise<void>;
 }
 
-/** Throws what `openStore` throws. */
+/** Opens the database. Throws what `openStore` throws. */
 export async function openSupervisorStore(config: Config, log: Log): Promise<SupervisorStore> {
   const { context, identity, close } = await openNode(await nodeOptions(config, log, undefined));
   return { accounts: new AccountRepository(context), epoch: identity.epoch, close };

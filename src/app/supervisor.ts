@@ -1,5 +1,5 @@
-// The composition root of the supervisor: the first process of a gateway. It owns the database and the listening
-// socket, keeps the API process and the call workers running, and handles no call.
+// Composition root of the supervisor: the first process of a gateway. It owns the database and the listening socket,
+// keeps the API process and the call workers running, and handles no calls.
 
 import { isIP } from 'node:net';
 import { shareMetrics } from '../cluster/metrics-aggregation.ts';
@@ -19,7 +19,7 @@ import { bindWhenFree } from './listen-port.ts';
 import type { FirstApiKey, SupervisorStore } from './supervisor-store.ts';
 import { startWatchdog } from './watchdog.ts';
 
-/** In addition to the time after which a blocked process kills itself. */
+/** Time in addition to that after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
 
 export interface SupervisedGateway {
@@ -27,7 +27,7 @@ export interface SupervisedGateway {
   stop(): Promise<void>;
 }
 
-/** Settles when all processes serve. Throws what the store throws, PORT_UNAVAILABLE and WORKER_FAILED. */
+/** Starts all processes; settles when they serve. Throws what the store throws, PORT_UNAVAILABLE and WORKER_FAILED. */
 export async function supervise(config: Config, log: Log): Promise<SupervisedGateway> {
   collectProcessMetrics();
   const listener = await openListener(config, log);
@@ -46,12 +46,12 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
   } catch (error) {
     await opening.then(
       (store) => store.close(),
-      () => undefined, // It is the error.
+      () => undefined, // The failure is the error to throw.
     );
     throw error;
   }
   const store = await opening;
-  // The service manager starts the gateway again; the other processes end with this one.
+  // The service manager restarts the gateway; the other processes end with this one.
   const watchdog = startWatchdog(config, log);
   return {
     accounts: store.accounts,
@@ -65,18 +65,19 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
   };
 }
 
-/** The store's modules are loaded here, so that the other processes are started before. */
+/** Opens the store. Its modules are loaded here, so that the other processes start before. */
 async function openOwnStore(config: Config, log: Log): Promise<SupervisorStore> {
   const { openSupervisorStore } = await import('./supervisor-store.ts');
   return openSupervisorStore(config, log);
 }
 
-/** Undefined: the API process binds by itself, and refuses connections during its restart. Throws PORT_UNAVAILABLE. */
+/** The listening socket. Undefined: the API process binds by itself, and refuses connections during its restart.
+ *  Throws PORT_UNAVAILABLE. */
 async function openListener({ host, port }: Config, log: Log): Promise<ListenHandle | undefined> {
   const fault = await selfTestListenHandle(clock);
   reportSelfTest(log, 'listen-handle', fault);
   if (fault !== undefined || isIP(host) === 0) return undefined;
-  const alive = new MessageChannel().port1; // Timers keep no process alive.
+  const alive = new MessageChannel().port1; // Timers do not keep a process alive.
   alive.ref();
   try {
     return await bindWhenFree({ host, port }, bindListenHandle, { clock, log });

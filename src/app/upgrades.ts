@@ -1,5 +1,6 @@
-// Upgrades as a process with calls takes them: media sockets, and connections that PBXs open; the rest is refused. And
-// offers of other protocols, which are ignored: the Java platform's HTTP client offers HTTP/2 (h2c) with its requests.
+// HTTP upgrades in a process with calls: accepts media sockets and connections that PBXs open, refuses other
+// websockets, and ignores offers of other protocols: the Java platform's HTTP client offers HTTP/2 (h2c) with its
+// requests.
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -33,11 +34,11 @@ export function onWebsocketUpgrade(server: Server, take: AcceptUpgrade): void {
   });
 }
 
-/** Headers of the offer; `Connection` names them. */
+/** Headers of an offer; `Connection` names them. */
 const OFFER = new Set(['upgrade', 'connection', 'http2-settings']);
 
-/** Node reads a request with an offer up to its body and leaves the connection. So that it reads it again, without the
- *  offer, and what follows, the connection begins anew with these bytes. */
+/** Serves a request again without its offer. Node stops reading the connection at the offer's body, so the
+ *  connection begins again with these bytes and what follows. */
 function serveAgain(
   server: Server,
   { method = 'GET', url = '/', httpVersion, rawHeaders, headers }: IncomingMessage,

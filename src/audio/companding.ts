@@ -18,13 +18,13 @@ const ALAW_TOGGLE = 0x55;
 const ALAW_MAGNITUDE_MAX = 32_767;
 const SIGN = 0x80;
 
-/** North America, Japan, and every provider's default. Silence is 0xff. */
+/** µ-law, used in North America and Japan and the default of every provider. Silence is 0xff. */
 export const ulaw: Law = {
   samples: Int16Array.from({ length: 256 }, (_, code) => ulawToSample(code)),
   codes: Uint8Array.from({ length: 65_536 }, (_, bits) => sampleToUlaw((bits << 16) >> 16)),
 };
 
-/** The rest of the world's networks. Silence is 0xd5. */
+/** A-law, used in the rest of the world's networks. Silence is 0xd5. */
 export const alaw: Law = {
   samples: Int16Array.from({ length: 256 }, (_, code) => alawToSample(code)),
   codes: Uint8Array.from({ length: 65_536 }, (_, bits) => sampleToAlaw((bits << 16) >> 16)),

@@ -23,7 +23,7 @@ const JOIN_SAMPLES_MAX = 80;
 /** In `silence`: the interrupted sound is faded out over this many samples, so that no click is heard. */
 const DYING_SAMPLES = 40;
 
-/** From here on the concealed audio has faded to silence. */
+/** Length of a gap after which the concealed audio has faded to silence. */
 export const CONCEALED_SAMPLES_MAX = 6 * STEP_SAMPLES;
 
 export class PacketLossConcealer {
@@ -35,7 +35,7 @@ export class PacketLossConcealer {
   /** Number of pitch periods that are repeated, and the next position in them. */
   #periods = 1;
   #at = 0;
-  /** Position in the pattern of one period less, and how many samples of the cross-fade from it are left. */
+  /** Position in the pattern with one period less, and the samples left of the cross-fade from it. */
   #atBefore = 0;
   #blending = 0;
   /** The step from the last sample before the gap to the first of the gap; it is smoothed out. */

@@ -4,7 +4,7 @@
 const KNEE = 20_000;
 const CEILING = 31_000;
 
-/** A sample within the ceiling of 31,000. */
+/** Limits a sample to the ceiling of 31,000. */
 export function softLimited(sample: number): number {
   const size = Math.abs(sample);
   if (size <= KNEE) return Math.round(sample);

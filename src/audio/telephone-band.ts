@@ -1,5 +1,5 @@
-// The telephone band, 300 to 3,400 Hz at 8 kHz: filters for measuring in it, and the high-pass that removes what no
-// telephone reproduces. Second-order sections (Butterworth), bilinear transform.
+// The telephone band, 300 to 3,400 Hz at 8 kHz: filters for measuring in it, and a high-pass that removes frequencies
+// below it. Second-order sections (Butterworth), bilinear transform.
 // Source: ITU-T G.712 (11/2001), 3.1 for the band; R. Bristow-Johnson, Audio EQ Cookbook, for the coefficients.
 
 import { RATE_HZ } from './pcm.ts';
@@ -21,13 +21,13 @@ interface Section {
   z2: number;
 }
 
-/** Has a memory: one for each signal. */
+/** A filter with state: one for each signal. */
 export interface BandFilter {
-  /** In place. */
+  /** Filters in place. */
   process(signal: Float64Array): void;
 }
 
-/** Only the telephone band, fourth order at both ends. For measuring. */
+/** Filter that passes only the telephone band, fourth order at both ends. For measuring. */
 export function telephoneBand(): BandFilter {
   return filterOf([
     ...FOURTH_ORDER.map((quality) => section('high-pass', BAND_LOW_HZ, quality)),
@@ -35,7 +35,7 @@ export function telephoneBand(): BandFilter {
   ]);
 }
 
-/** Without what is below `cutoffHz`, second order. */
+/** Filter that removes frequencies below `cutoffHz`, second order. */
 export function highPass(cutoffHz: number): BandFilter {
   return filterOf(SECOND_ORDER.map((quality) => section('high-pass', cutoffHz, quality)));
 }

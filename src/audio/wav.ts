@@ -65,7 +65,7 @@ export function wavHeader(of: { rateHz: number; channels: number; dataBytes: num
   return header;
 }
 
-/** A whole file to samples; the result is the caller's. Throws WAV_UNREADABLE, as `openWav` does. */
+/** Reads a whole file to samples, which the caller owns. Throws WAV_UNREADABLE, as `openWav` does. */
 export function readWav(bytes: Uint8Array): Wav {
   const { rateHz, channels, moments, sample } = openWav(bytes);
   const samples = new Int16Array(moments * channels);
@@ -120,7 +120,7 @@ function parseFormat(chunk: Buffer): Format {
 
 type Decode = (body: Buffer, index: number) => number;
 
-/** By format tag and bits. */
+/** Decoders by format tag and bits. */
 const decoders: Readonly<Record<string, Decode>> = {
   [`${FORMAT_PCM}/8`]: (body, i) => ((body[i] as number) - 128) * 256,
   [`${FORMAT_PCM}/16`]: (body, i) => body.readInt16LE(2 * i),
@@ -140,7 +140,7 @@ function decoderOf({ tag, bits }: Format): Decode {
   );
 }
 
-/** -1..1 to 16 bits, rounded, with saturation. NaN is silence. */
+/** Converts -1..1 to 16 bits, rounded, with saturation. NaN becomes silence. */
 function fromUnit(value: number): number {
   if (Number.isNaN(value)) return 0;
   return Math.max(-32_768, Math.min(32_767, Math.floor(value * 32_768 + 0.5)));

@@ -1,5 +1,5 @@
-// The API's interface to calls: start one, answer a provider's webhooks, drain. The folders above use nothing else
-// of a call.
+// The API's interface to calls: start a call, answer a provider's webhooks, drain. Folders above use only this
+// interface.
 
 import type { ProviderName } from '../model/provider.ts';
 import type { Run } from '../model/run.ts';
@@ -7,12 +7,12 @@ import type { ProviderRequest, WebhookReply } from '../telephony/provider/provid
 
 export interface StartCall {
   organizationId: string;
-  /** Null if a user who has logged in started it. */
+  /** API key of the client; null if a logged-in user started the call. */
   apiKeyId: string | null;
   apiKeyCreatedBy: string;
-  /** As the client named it: an agent or one of its triggers. */
+  /** The agent or trigger, as the client named it. */
   agent: { type: 'workflow_uuid' | 'trigger_path'; identifier: string };
-  /** Test runs use the draft and the template variables. */
+  /** `test`: the run uses the draft and the template variables. */
   mode: 'production' | 'test';
   phoneNumber: string;
   initialContext: Record<string, unknown>;
@@ -22,7 +22,7 @@ export interface StartCall {
   idempotencyKey: string | null;
 }
 
-/** A call that tests an agent: its draft, or the published version without one. */
+/** A test call of an agent: of its draft, or of the published version if it has no draft. */
 export interface TestCall
   extends Pick<
     StartCall,
@@ -34,9 +34,9 @@ export interface TestCall
     | 'idempotencyKey'
   > {
   workflowId: string;
-  /** A run that was created without a call; null makes one. */
+  /** A run that was created without a call; null creates one. */
   runId: string | null;
-  /** Null: the organization's test number. */
+  /** Number to call; null: the organization's test number. */
   phoneNumber: string | null;
 }
 
@@ -46,26 +46,27 @@ export interface StartedCall {
 }
 
 export interface CallService {
-  /** Errors in the order of contract §6.1. If the provider refuses, the run is stored and completed. A repeated
-   *  request with its key gets the first one's answer; a key of a different request throws START_KEY_REUSED. */
+  /** Starts a call. Throws errors in the order of contract §6.1. If the provider refuses, the run is stored and
+   *  completed. A repeated request with the same key gets the answer of the first; the same key with a different
+   *  request throws START_KEY_REUSED. */
   start(request: StartCall): Promise<StartedCall>;
-  /** The same for a call that tests an agent. */
+  /** Starts a test call, with the same rules as `start`. */
   startTest(request: TestCall): Promise<StartedCall>;
   /** Ends a run's call, on this or another node; returns the run. A run that was never dialled is closed; a
    *  completed one is unchanged. Throws RUN_NOT_FOUND, RUN_WITHOUT_CALL, CALL_OUT_OF_REACH, PROVIDER_* codes. */
   hangUp(wanted: { organizationId: string; runId: string }): Promise<Run>;
-  /** Sends DTMF digits in a call that talks, on this or another node. Throws RUN_NOT_FOUND, CALL_NOT_TALKING,
+  /** Sends DTMF digits in a connected call, on this or another node. Throws RUN_NOT_FOUND, CALL_NOT_TALKING,
    *  DIGITS_UNSUPPORTED, CALL_OUT_OF_REACH, PROVIDER_* codes. */
   sendDigits(wanted: { organizationId: string; runId: string; digits: string }): Promise<void>;
-  /** An inbound call's webhook. Refusals are markup with status 200. With `workflowId`, the
-   *  deprecated route: the workflow selects the agent and the organization. */
+  /** Answers an inbound call's webhook. Refusals are markup with status 200. `workflowId` is set by the deprecated
+   *  route only: the workflow then selects the agent and the organization. */
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
-  /** The answer URL of a call that we placed. Throws WEBHOOK_SIGNATURE, RUN_NOT_FOUND. */
+  /** Answers the answer URL of a call that we placed. Throws WEBHOOK_SIGNATURE, RUN_NOT_FOUND. */
   answer(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
-  /** A status or answered-by callback; with the id of a transfer instead of a run's, one about its destination. Throws
-   *  WEBHOOK_SIGNATURE. An unknown run is ignored. */
+  /** Handles a status or answered-by callback. With a transfer id instead of a run id, the callback is about the
+   *  transfer's destination. Ignores unknown runs. Throws WEBHOOK_SIGNATURE. */
   event(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
-  /** The same of a route that names no run. */
+  /** Handles a callback of a route that names no run, as `event` does. */
   accountEvent(provider: ProviderName, request: ProviderRequest): Promise<WebhookReply>;
   readonly activeCalls: number;
 }

@@ -1,4 +1,4 @@
-// Settles attempts whose run is completed, once each; postpones contacts whose dial placed no call; and runs the
+// Settles attempts whose run is completed, once each; postpones contacts whose dial placed no call; and checks the
 // campaign's circuit breaker.
 
 import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
@@ -28,13 +28,13 @@ export interface SettlerDeps {
   interruptedExtra: number;
 }
 
-/** Of one page of attempts, as they are read; by id. */
+/** Campaigns of one page of attempts, as they are read, by id. */
 type Campaigns = Map<string, Campaign | undefined>;
 
 export class AttemptSettler {
   readonly #deps: SettlerDeps;
   readonly #lookUps: LookUps;
-  /** Campaigns whose breaker has seen every attempt settled here. */
+  /** Campaigns whose circuit breaker has seen every attempt settled here. */
   readonly #watched = new Set<string>();
 
   /** `onAnswer` is called when a provider has answered about a call. */
@@ -43,7 +43,7 @@ export class AttemptSettler {
     this.#lookUps = new LookUps(deps, onAnswer);
   }
 
-  /** Waits for the store only: providers are asked in parallel. */
+  /** Settles all attempts that are due. Waits only for the store: providers are asked in parallel. */
   async settleAll(): Promise<void> {
     const open = new Set<string>();
     for (let last: string | undefined, isMore = true; isMore; ) {
@@ -77,18 +77,18 @@ export class AttemptSettler {
       const delayMs = putOffMs(attempt);
       if (delayMs !== undefined) return this.#putOff(attempt, delayMs);
     }
-    // While its run is open the callee may still answer: the run's watchdog closes it.
+    // While the run is open the callee may still answer; its watchdog closes it.
     if (attempt.run?.state === 'initialized') return;
     await this.#settle(attempt, verdict === 'not-there' ? 'not_placed' : verdict, campaigns);
   }
 
   async #putOff({ id, campaignId, putOffs }: OpenAttempt, delayMs: number): Promise<void> {
     const { store, log } = this.#deps;
-    this.#lookUps.forget(id); // If a call has turned up, the provider is asked again.
+    this.#lookUps.forget(id); // A call has turned up: the provider is asked again.
     if (!(await store.contacts.putOff(id, delayMs))) return;
     log.info(
       { campaignId, attemptId: id, putOffs: putOffs + 1, delayMs },
-      'no call placed: put off',
+      'no call placed: contact postponed',
     );
   }
 
@@ -105,9 +105,9 @@ export class AttemptSettler {
     this.#lookUps.forget(attempt.id);
   }
 
-  /** With the campaign's current settings: changed settings apply from the next page of outcomes on. */
+  /** The campaign's current retry settings: changed settings apply from the next page of outcomes on. */
   async #retryOf({ run, campaignId }: OpenAttempt, campaigns: Campaigns) {
-    if (run === undefined) return RETRY_DEFAULT; // No retry for a run that is gone.
+    if (run === undefined) return RETRY_DEFAULT; // The run is deleted: no retry.
     if (!campaigns.has(campaignId)) {
       const campaign = await this.#deps.store.campaigns.get(run.organizationId, campaignId);
       campaigns.set(campaignId, campaign);
@@ -115,13 +115,13 @@ export class AttemptSettler {
     return campaigns.get(campaignId)?.retry ?? RETRY_DEFAULT;
   }
 
-  /** Removes campaigns that no longer run: the breaker checks one that runs again first. */
+  /** Removes campaigns that no longer run: when one runs again, its circuit breaker is checked first. */
   watchOnly(running: ReadonlySet<string>): void {
     for (const id of this.#watched) if (!running.has(id)) this.#watched.delete(id);
   }
 
-  /** True if the campaign is stopped now. Checks only if attempts were settled since its last check, or if this
-   *  process has not checked yet. */
+  /** Checks the circuit breaker. Returns true if the campaign is now stopped. Checks only if attempts were settled
+   *  since the last check, or if this process has not checked yet. */
   async tripBreaker({ id, breaker }: Campaign): Promise<boolean> {
     if (this.#watched.has(id)) return false;
     const { store, log } = this.#deps;
@@ -130,7 +130,7 @@ export class AttemptSettler {
     const isTripped = entry !== undefined && (await store.contacts.stop(id, entry));
     this.#watched.add(id);
     if (!isTripped) return false;
-    log.warn({ campaignId: id, ...entry.details }, 'campaign stopped by its breaker');
+    log.warn({ campaignId: id, ...entry.details }, 'campaign stopped by its circuit breaker');
     return true;
   }
 }

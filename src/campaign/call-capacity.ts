@@ -1,16 +1,16 @@
-// The free calls of organizations during one round of the dispatcher.
+// Free calls of organizations during one round of the dispatcher.
 
 import type { Store } from '../store/store.ts';
 
 export interface CallCapacity {
   /** Concurrent calls of the organization. */
   limit: number;
-  /** A claim subtracts its calls. */
+  /** Free calls of the organization; a claim subtracts its calls. */
   free: number;
 }
 
-/** How many calls organizations may still start during one round: read from the store once for each, less the claims.
- *  Other processes claim meanwhile; the limit itself is enforced when a call starts. */
+/** Number of calls that organizations may still start during one round: read from the store once for each, less the
+ *  claims. Other processes claim meanwhile; the limit itself is enforced when a call starts. */
 export class CallCapacityOfTick {
   readonly #store: Pick<Store, 'accounts' | 'contacts'>;
   readonly #byOrganization = new Map<string, CallCapacity>();

@@ -1,5 +1,5 @@
-// The calling window of a campaign: the slots of its schedule, in its own time zone. Source: contract §9.1; slots
-// over midnight are ours.
+// Calling window of a campaign: the slots of its schedule, in its own time zone. Source: contract §9.1; slots over
+// midnight are an extension.
 
 import type { ScheduleSettings } from '../model/campaign.ts';
 import { dayAfter, dayAt, offsetMs } from '../std/calendar-day.ts';
@@ -28,8 +28,8 @@ export function isWithinCallingWindow(schedule: ScheduleSettings | null, atMs: n
   });
 }
 
-/** When calls may be placed again after `atMs`, milliseconds since 1970, at the beginning of a slot or of what a change
- *  of clocks leaves of it; undefined without a schedule, or if there is no such moment within two weeks. */
+/** When calls may be placed again after `atMs`, milliseconds since 1970: at the beginning of a slot, or of what
+ *  remains of it after a clock change. Undefined without a schedule, or if there is no such moment within two weeks. */
 export function nextCallingWindow(
   schedule: ScheduleSettings | null,
   atMs: number,
@@ -37,7 +37,7 @@ export function nextCallingWindow(
   if (schedule === null || !schedule.enabled) return undefined;
   const { timezone: zone, slots } = schedule;
   const today = dayAt(atMs, zone);
-  // Today's slots may be over, and a change of clocks may leave out those of the same day next week.
+  // Today's slots may be over, and a clock change may remove those of the same day next week.
   const days = Array.from({ length: 2 * DAYS.length + 1 }, (_, ahead) => dayAfter(today, ahead));
   const { offsets, changes } = clocksIn({ fromMs: atMs, toMs: atMs + days.length * DAY_MS }, zone);
   const starts = days.flatMap((day) =>
@@ -53,13 +53,13 @@ export function nextCallingWindow(
     .find((ms) => isWithinCallingWindow(schedule, ms));
 }
 
-/** From one moment to the other, weeks later. */
+/** A period of weeks, in milliseconds since 1970. */
 interface Weeks {
   fromMs: number;
   toMs: number;
 }
 
-/** What local time is ahead of UTC, and when that changes: no zone does so twice in three weeks. */
+/** Offsets of local time from UTC, and when they change: no zone changes twice in three weeks. */
 function clocksIn(weeks: Weeks, zone: string): { offsets: number[]; changes: number[] } {
   const before = offsetMs(weeks.fromMs, zone);
   const after = offsetMs(weeks.toMs, zone);
@@ -67,7 +67,7 @@ function clocksIn(weeks: Weeks, zone: string): { offsets: number[]; changes: num
   return { offsets: [before, after], changes: [changeOfClocks(weeks, zone)] };
 }
 
-/** The first minute that has another offset than `fromMs`. */
+/** The first minute with another offset than that at `fromMs`. */
 function changeOfClocks({ fromMs, toMs }: Weeks, zone: string): number {
   const before = offsetMs(fromMs, zone);
   let [lastBefore, firstAfter] = [Math.floor(fromMs / MINUTE_MS) * MINUTE_MS, toMs];
@@ -80,12 +80,12 @@ function changeOfClocks({ fromMs, toMs }: Weeks, zone: string): number {
   return firstAfter;
 }
 
-/** Day 0 is Monday. */
+/** Day of the week; 0 is Monday. */
 function weekdayOf(day: string): number {
   return (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % DAYS.length;
 }
 
-/** `Monday 09:00 America/New_York` */
+/** A moment as text: `Monday 09:00 America/New_York`. */
 export function spokenMoment(atMs: number, zone: string): string {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,
@@ -97,13 +97,13 @@ export function spokenMoment(atMs: number, zone: string): string {
   return `${format.format(atMs).replace(',', '')} ${zone}`;
 }
 
-/** `24:00` is the end of the day. */
+/** Minutes since midnight; `24:00` is the end of the day. */
 function minutesOf(text: string): number {
   const [hours = 0, minutes = 0] = text.split(':').map(Number);
   return hours * 60 + minutes;
 }
 
-/** Day 0 is Monday. */
+/** Day of the week (0 is Monday) and minute of the day in a time zone. */
 function localTime(timezone: string, atMs: number): { day: number; minute: number } {
   const parts = new Map(
     formatOf(timezone)
@@ -114,7 +114,7 @@ function localTime(timezone: string, atMs: number): { day: number; minute: numbe
   return { day: DAYS.indexOf(parts.get('weekday') ?? ''), minute: minute % DAY_MINUTES };
 }
 
-/** Throws RangeError for an unknown zone; the API refuses those. */
+/** Formatter of a time zone. Throws RangeError for an unknown zone; the API refuses those. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;

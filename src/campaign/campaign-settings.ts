@@ -1,5 +1,4 @@
-// Creation and change of campaigns: the client's values are checked against the store. Order of checks: contract
-// §9.1.
+// Creation and change of campaigns: the client's values are checked against the store. Order of checks: contract §9.1.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -24,13 +23,13 @@ interface CampaignSettingsDeps extends CampaignLifecycleDeps {
   log: Log;
 }
 
-/** Absent settings get their defaults. */
+/** Settings of a new campaign; absent ones get their defaults. */
 export type CampaignWish = Pick<
   NewCampaign,
   'name' | 'workflowId' | 'sourceId' | 'configurationId'
 > & { settings: Partial<CampaignSettings> };
 
-/** Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
+/** Creates a campaign. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID,
  *  FILE_KEY_INVALID, FILE_FORBIDDEN, CAMPAIGN_SOURCE_INVALID, CAMPAIGN_CONFIGURATION_NOT_FOUND,
  *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY, API_BUSY. */
 export async function createCampaign(
@@ -55,8 +54,8 @@ export async function createCampaign(
   });
 }
 
-/** Absent fields are unchanged. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_ENDED, CAMPAIGN_CONFIGURATION_NOT_FOUND,
- *  CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
+/** Changes a campaign; absent fields are unchanged. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_ENDED,
+ *  CAMPAIGN_CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CAMPAIGN_CONCURRENCY. */
 export async function changeCampaign(
   deps: CampaignSettingsDeps,
   { organizationId, id }: { organizationId: string; id: string },
@@ -68,7 +67,7 @@ export async function changeCampaign(
     await checkTelephony(deps, { organizationId, configurationId, maxConcurrency });
   }
   const changed = await deps.store.campaigns.update(organizationId, id, patch);
-  // It may have ended meanwhile.
+  // The campaign may have ended meanwhile.
   return changed ?? unended(await campaignOf(deps, organizationId, id));
 }
 
@@ -86,7 +85,7 @@ async function publishedAgent(
   return version;
 }
 
-/** Whether the campaign's calls can be placed, with the requested concurrency. An organization without telephony
+/** Checks that the campaign's calls can be placed, with the requested concurrency. An organization without telephony
  *  may create campaigns, but not start them. */
 async function checkTelephony(
   deps: CampaignSettingsDeps,

@@ -1,5 +1,5 @@
-// Why a started campaign places no call at the moment, in words for people: what the dispatcher goes by, looked at
-// once. It changes nothing; limits and hours may have changed before the dispatcher looks.
+// Reason why a started campaign places no call at the moment, as a text for people, from one check of the dispatcher's
+// conditions. Changes nothing; limits and hours may change before the dispatcher's next round.
 
 import { type Campaign, type CampaignWait, PROBE_MS } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
@@ -13,8 +13,8 @@ interface WaitDeps {
   clock: Clock;
 }
 
-/** Undefined if the campaign is not started, has ended or is paused, or its next call goes out as soon as its pace
- *  allows. */
+/** The reason. Undefined if the campaign is not started, has ended or is paused, or its next call is placed as soon
+ *  as its rate allows. */
 export async function waitOf(
   deps: WaitDeps,
   campaign: Campaign,
@@ -62,7 +62,7 @@ function nobodyDue(
   nowMs: number,
 ): CampaignWait | undefined {
   if (firstDueAt === undefined) {
-    return { reason: 'calls_under_way', message: 'for the calls that are under way', until: null };
+    return { reason: 'calls_under_way', message: 'for the calls in progress', until: null };
   }
   if (firstDueAt.getTime() <= nowMs) return undefined;
   const moment = spokenMoment(firstDueAt.getTime(), schedule?.timezone ?? 'UTC');

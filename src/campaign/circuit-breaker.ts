@@ -1,4 +1,4 @@
-// The circuit breaker: pauses a campaign of which too many calls fail. Source: contract §9.6, §9.7.
+// Circuit breaker: pauses a campaign when too many of its calls fail. Source: contract §9.6, §9.7.
 
 import {
   type AttemptOutcome,
@@ -11,21 +11,21 @@ import {
 /** Busy and unanswered calls show that calls reach their destination. */
 const FAILURES: readonly AttemptOutcome[] = ['failed', 'error'];
 
-/** The log entry with which the campaign stops; undefined while it may go on. `outcomes` are those of the
- *  breaker's window. */
+/** The log entry with which the campaign stops; undefined while it may go on. `outcomes`: those in the breaker's
+ *  window. */
 export function isCircuitOpen(
   outcomes: ReadonlyMap<AttemptOutcome, number>,
   settings: BreakerSettings | null,
 ): Omit<CampaignLogEntry, 'at'> | undefined {
   const { enabled, failureThreshold, windowS, minCalls } = settings ?? BREAKER_DEFAULT;
   if (!enabled) return undefined;
-  // Calls interrupted by our own stop, and dials that a provider failed, say nothing about the calls: campaigns
-  // wait for such a provider, and resume by themselves.
+  // Calls interrupted by our own stop, and dials that a provider failed, are left out: campaigns wait for such a
+  // provider, and resume by themselves.
   const calls = sum(
     [...outcomes].flatMap(([name, count]) => (UNHEARD.includes(name) ? [] : count)),
   );
   const failures = sum(FAILURES.map((name) => outcomes.get(name) ?? 0));
-  // With a threshold of 0 any failure counts, but there must be one.
+  // With a threshold of 0 a single failure is enough.
   if (failures === 0 || calls < minCalls || failures / calls < failureThreshold) return undefined;
   return {
     level: 'warning',

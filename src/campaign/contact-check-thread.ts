@@ -1,5 +1,5 @@
-// Checks a contact file in a thread of its own, which ends with the file: 200,000 rows take seconds of computing, which
-// the event loop has no room for. Small files are read where they are.
+// Checks a contact file in a thread of its own, which ends with the file: 200,000 rows take seconds of computing, too
+// long for the event loop. Small files are read on the event loop.
 
 import { Worker } from 'node:worker_threads';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -8,24 +8,25 @@ import type { Clock } from '../std/clock.ts';
 import { readContacts, type SourceRules } from './contact-rows.ts';
 import { invalid } from './csv-records.ts';
 
-/** Some 800 rows, 20 ms in pieces of one. A thread takes longer to start. */
+/** Largest small file: about 800 rows, 20 ms in pieces of one. A thread takes longer to start. */
 const INLINE_BYTES_MAX = 32_768;
-/** The largest file takes four seconds of a processor; the thread gets what others leave. */
+/** Deadline of a check. The largest file takes four seconds of a processor; the thread gets the time that others
+ *  leave. */
 const CHECK_MS_MAX = 120_000;
-/** The numbers of 200,000 rows take some 20 MB. */
+/** Heap of the thread: the numbers of 200,000 rows take about 20 MB. */
 const HEAP_MB_MAX = 256;
 
-/** What the thread gets. */
+/** Input of the thread. */
 export interface ContactCheck {
   bytes: Uint8Array<ArrayBuffer>;
   rules: SourceRules;
 }
 
-/** What it answers. */
+/** Result of the thread. */
 export type ContactChecked = { contacts: number } | { problems: string };
 
-/** The number of contacts in a file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, and API_BUSY if the thread
- *  finds no time for it. `entry`: for tests. */
+/** Number of contacts in a file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, and API_BUSY if the thread gets
+ *  no processor time. `entry`: for tests. */
 export async function checkContacts(
   bytes: Uint8Array,
   rules: SourceRules,
@@ -40,7 +41,7 @@ export async function checkContacts(
   return checked.contacts;
 }
 
-/** As `checkContacts`, on this thread. */
+/** Counts the contacts as `checkContacts` does, on the current thread. */
 export async function countContacts(bytes: Uint8Array, rules: SourceRules): Promise<number> {
   let contacts = 0;
   for await (const _ of readContacts([bytes], rules)) contacts += 1;

@@ -1,5 +1,5 @@
-// The thread of contact-check-thread: one file in, one answer out. It may be ended at any moment, and works only in the
-// time that other threads leave.
+// Worker thread of contact-check-thread: one file in, one result out. It may be terminated at any moment, and works
+// only in the time that other threads leave.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -7,7 +7,7 @@ import { yieldToAllThreads } from '../runtime/thread-priority.ts';
 import { type ContactCheck, type ContactChecked, countContacts } from './contact-check-thread.ts';
 
 yieldToAllThreads();
-// Of the same build.
+// The sender is of the same build.
 const { bytes, rules } = workerData as ContactCheck;
 parentPort?.postMessage(await checked());
 

@@ -5,7 +5,7 @@
 const ROWS_SHOWN_MAX = 5;
 /** Variables named in one reply; if an agent lacks more, the list itself is missing. */
 const VARIABLES_SHOWN_MAX = 20;
-/** Of a name in a message. */
+/** Characters of a name in a message. */
 const NAME_CHARACTERS_MAX = 100;
 
 class RowNumbers {
@@ -24,7 +24,7 @@ class RowNumbers {
 }
 
 export class ContactFileErrors {
-  /** Faults of the header: rows are not checked then. */
+  /** Faults of the header; rows are not checked if there are any. */
   readonly #header: string[] = [];
   readonly #badNumbers = new RowNumbers();
   readonly #duplicates = new RowNumbers();
@@ -60,7 +60,7 @@ export class ContactFileErrors {
     rows.add(row);
   }
 
-  /** Undefined if nothing is wrong. */
+  /** All faults as one text; undefined without faults. */
   get text(): string | undefined {
     const texts = [...this.#header];
     if (this.#badNumbers.count > 0) {

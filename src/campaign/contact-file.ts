@@ -1,5 +1,4 @@
-// A campaign's contact file in storage: its owner, its faults, and its contacts.
-// Source: contract §6.5, §9.3.
+// A campaign's contact file in storage: its owner, its faults, and its contacts. Source: contract §6.5, §9.3.
 
 import { createHash } from 'node:crypto';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
@@ -13,8 +12,8 @@ import { invalid, SOURCE_BYTES_MAX } from './csv-records.ts';
 const SOURCE_KEY_DIGITS = 8;
 const KEY = /^campaigns\/(\d{1,19})\/[^/]+$/;
 
-/** Throws FILE_KEY_INVALID for an invalid key, FILE_FORBIDDEN for a file of another organization: nothing of it
- *  is read. */
+/** Checks a storage key before the file is read. Throws FILE_KEY_INVALID for an invalid key, FILE_FORBIDDEN for a
+ *  file of another organization. */
 export function checkSourceKey(organizationId: string, key: string): void {
   const owner = KEY.exec(key)?.[1];
   if (owner === undefined) throw new GatewayError('FILE_KEY_INVALID');
@@ -32,7 +31,7 @@ export async function checkSource(
   return checkContacts(bytes, rules, { clock });
 }
 
-/** As readContacts. */
+/** The contacts of a file, as from `readContacts`. */
 export async function* contactsOf(
   files: FileStore,
   key: string,
@@ -41,7 +40,7 @@ export async function* contactsOf(
   yield* readContacts(await opened(files, key, () => files.read(key)), rules);
 }
 
-/** What `open` gives. Throws CAMPAIGN_SOURCE_INVALID for a file that is too large or missing. */
+/** The result of `open`. Throws CAMPAIGN_SOURCE_INVALID for a file that is too large or missing. */
 async function opened<T>(files: FileStore, key: string, open: () => Promise<T>): Promise<T> {
   try {
     const file = await files.stat(key);
@@ -55,7 +54,8 @@ async function opened<T>(files: FileStore, key: string, open: () => Promise<T>):
   }
 }
 
-/** `csv_` and eight hex digits of the storage key's MD5: an identifier, not a proof. */
+/** Key of the file in its contacts' ids: `csv_` and eight hex digits of the storage key's MD5. An identifier, not a
+ *  proof. */
 export function sourceKeyOf(sourceId: string): string {
   return `csv_${createHash('md5').update(sourceId).digest('hex').slice(0, SOURCE_KEY_DIGITS)}`;
 }

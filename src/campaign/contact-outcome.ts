@@ -1,5 +1,4 @@
-// The outcome of a finished run for its campaign, and whether the contact is called again. Source: contract §9.5,
-// §9.8.
+// Outcome of a finished run for its campaign, and whether the contact is called again. Source: contract §9.5, §9.8.
 
 import type { AttemptOutcome, RetrySettings } from '../model/campaign.ts';
 import { faultReasons } from '../model/end-reason.ts';
@@ -8,7 +7,7 @@ import type { Run } from '../model/run.ts';
 import { isObject } from '../std/json.ts';
 import type { OpenAttempt, Settlement } from '../store/campaigns/dial-attempts.ts';
 
-/** After the provider reported the end of the call: the phone can ring again a moment later. */
+/** Pause after the end of an interrupted call before it is repeated: the phone can ring again a moment later. */
 const INTERRUPTED_AGAIN_MS = 15_000;
 
 const byDisposition = new Map<string | null, AttemptOutcome>([
@@ -18,11 +17,11 @@ const byDisposition = new Map<string | null, AttemptOutcome>([
   ['canceled', 'canceled'],
   ['system_cancelled', 'canceled'],
 ]);
-/** A conversation that was interrupted: by us, or by the provider. */
+/** End reasons of a conversation that the gateway or the provider interrupted. */
 const BROKEN: ReadonlySet<string> = new Set([...faultReasons, 'error']);
 
-/** `look-up`: the provider gave no clear answer to the dial, or the gateway stopped before an answer; only the
- *  provider has the result. */
+/** Outcome of an attempt. `look-up`: the provider gave no clear answer to the dial, or the gateway stopped before an
+ *  answer; only the provider has the result. */
 export function contactOutcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-up' {
   const { run } = attempt;
   if (run === undefined) return 'unknown';
@@ -32,7 +31,7 @@ export function contactOutcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-u
   return BROKEN.has(run.disposition ?? '') ? 'error' : 'answered';
 }
 
-/** No voice has reached us. */
+/** Outcome of a call without audio from the callee. */
 function unconnected(
   run: Run,
   { state, isInDoubt }: Pick<OpenAttempt, 'state' | 'isInDoubt'>,
@@ -41,18 +40,18 @@ function unconnected(
   const told = byDisposition.get(run.disposition);
   if (told !== undefined) return told;
   if (state === 'placed' || run.providerCallId !== null) return 'error';
-  return isInDoubt ? 'look-up' : 'failed'; // Without doubt, it was refused.
+  return isInDoubt ? 'look-up' : 'failed'; // Without doubt, the dial was refused.
 }
 
-/** For a call that we lost track of, by the provider's report. A call that our stop left behind counts as
- *  interrupted, with any event after it. */
+/** Outcome of a call whose state the gateway lost, by the provider's report. A call that the gateway's stop
+ *  interrupted counts as interrupted if any event followed. */
 export function contactOutcomeAfterCrash(fate: CallStatus, run: Run): AttemptOutcome {
   const told = byDisposition.get(fate);
   if (told !== undefined && told !== 'canceled') return told;
   return isStopped(run) ? 'interrupted' : 'error';
 }
 
-/** By the provider's detection, also if it came after the end, or by the gateway's own. */
+/** Whether a machine answered, by the provider's detection, even if reported after the end, or by the gateway's own. */
 function isMachine({ disposition, gatheredContext, logs }: Run): boolean {
   if (disposition === 'voicemail_detected') return true;
   const callbacks = logs['telephony_status_callbacks'];
@@ -64,22 +63,22 @@ function isMachine({ disposition, gatheredContext, logs }: Run): boolean {
   );
 }
 
-/** The gateway stopped during the call. */
+/** Whether the gateway stopped during the call. */
 function isStopped({ gatheredContext }: Run): boolean {
   const tags = gatheredContext['call_tags'];
   return Array.isArray(tags) && tags.includes('gateway_stopped');
 }
 
 export interface ContactHistory {
-  /** Calls made, this one included. */
+  /** Calls made, including this one. */
   number: number;
-  /** Earlier calls that our own stops interrupted. */
+  /** Earlier calls that the gateway's own stops interrupted. */
   interruptions: number;
 }
 
 export interface AttemptLimits {
   retry: RetrySettings;
-  /** Calls in addition to those of `retry`, for as many that our own stops interrupted. */
+  /** Calls in addition to those of `retry`, at most one for each call that the gateway's own stops interrupted. */
   interruptedExtra: number;
 }
 

@@ -1,4 +1,4 @@
-// Parses a contact file into contacts: its columns, the numbers, the context of each call. All faults of a file are
+// Parses a contact file into contacts: its columns, the numbers, and the context of each call. All faults of a file are
 // reported together. Source: contract §5.6, §9.3, specification §2.8.
 
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
@@ -7,9 +7,9 @@ import { invalid, readRecords } from './csv-records.ts';
 
 /** One row with a number. */
 export interface SourceContact {
-  /** Counting from 2: the header is row 1. */
+  /** Row in the file; the header is row 1. */
   rowNumber: number;
-  /** E.164. */
+  /** Number in E.164. */
   phoneNumber: string;
   /** The call's context: every column as text, unchanged; `greeting_override` as an object. */
   variables: Record<string, unknown>;
@@ -27,7 +27,7 @@ const GREETING_COLUMNS = new Set([
   `${GREETING}_text`,
   `${GREETING}_recording_id`,
 ]);
-/** Longest name of a column; people type the names of template variables. */
+/** Longest name of a column, which people type as the name of a template variable. */
 const COLUMN_CHARACTERS_MAX = 255;
 /** Fewest and most digits with the country code (E.164, 6.2). */
 const DIGITS_MIN = 8;
@@ -36,7 +36,7 @@ const DIGITS_MAX = 15;
 const WRITTEN_NUMBER = /^\+[\d\s().\-/\u00a0\u2010-\u2015\u2212]{7,40}$/u;
 
 /** Contacts in the order of the file, without rows that have no number. After the last row it throws
- *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: contacts yielded before are void then. Also throws
+ *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: contacts yielded before are then void. Also throws
  *  what `bytes` throws. Keeps a few bytes per row, not the rows. */
 export async function* readContacts(
   bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
@@ -67,7 +67,7 @@ export async function* readContacts(
 
 interface Columns {
   names: readonly string[];
-  /** -1 without such a column: its rows are only checked for other faults. */
+  /** Index of the number's column; -1 without one: rows are then only checked for other faults. */
   numberAt: number;
   required: readonly { name: string; at: number }[];
 }
@@ -99,12 +99,12 @@ function readHeader(
   return { names, numberAt, required };
 }
 
-/** A line of commas has cells; an empty line has one. */
+/** Whether a line is empty. A line of commas has cells. */
 function isBlank(cells: readonly string[]): boolean {
   return cells.length === 1 && cells[0]?.trim() === '';
 }
 
-/** Undefined for a row without a number. */
+/** The contact of a row; undefined without a number. */
 function readRow(
   { names, numberAt, required }: Columns,
   { row, cells }: { row: number; cells: readonly string[] },
@@ -124,12 +124,12 @@ function readRow(
   return { rowNumber: row, phoneNumber, variables: variablesOf(names, cells) };
 }
 
-/** E.164, or undefined. The number must begin with `+` and an existing country code, and have a length that
- *  E.164 allows. National numbering plans are not checked: they change, private exchanges have their own, and
- *  one such row would refuse the whole file, while dialling it costs one failed call. */
+/** The number in E.164, or undefined. It must begin with `+` and an existing country code, and have a length that
+ *  E.164 allows. National numbering plans are not checked: they change, private exchanges have their own, and one
+ *  such row would refuse the whole file, while dialling it costs one failed call. */
 function dialable(written: string): string | undefined {
   if (!WRITTEN_NUMBER.test(written)) return undefined;
-  // The library takes few of the spaces that are written between groups (narrow ones in France, Word's).
+  // The library accepts few of the spaces that people write between groups (narrow ones in France, Word's).
   const spaced = written.replace(/\s/g, ' ');
   const number = parsePhoneNumberFromString(spaced, { extract: false });
   if (number === undefined || number.ext !== undefined) return undefined;
@@ -148,7 +148,7 @@ function variablesOf(names: readonly string[], cells: readonly string[]): Record
   return variables;
 }
 
-/** Undefined if the columns have nothing for a call. */
+/** The greeting in a row; undefined if its columns have none. */
 function greetingOf(
   type: string,
   cell: (part: string) => string,

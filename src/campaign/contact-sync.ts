@@ -1,6 +1,6 @@
-// Reads the contact files of started campaigns into the store. A file is read twice: first whole, for its faults,
-// then row by row into the store, so that no campaign has half a list. If a process is killed in between, another
-// one starts again. Source: contract §9.2, §9.3.
+// Reads the contact files of started campaigns into the store. A file is read twice: first as a whole, for its faults,
+// then row by row into the store, so that no campaign has half a list. If the process is killed in between, another one
+// starts again. Source: contract §9.2, §9.3.
 
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -12,23 +12,23 @@ import type { FileStore } from '../store/files/file-store.ts';
 import type { Store } from '../store/store.ts';
 import { checkSource, checkSourceKey, contactsOf } from './contact-file.ts';
 
-/** Rows of one statement: some 10 ms of the embedded engine, for which calls wait. */
+/** Rows of one statement: about 10 ms of the embedded engine, for which calls wait. */
 const BATCH_ROWS = 200;
-/** The agent's required columns were checked when the campaign was created. */
+/** Rules of a file. The agent's required columns were checked when the campaign was created. */
 const RULES = { requiredColumns: [] };
 
 export interface SyncDeps {
   store: Pick<Store, 'campaigns' | 'contacts'>;
   files: FileStore;
-  /** Files may lie on the disks of other nodes. Default: no. */
+  /** Whether files may be on the disks of other nodes. Default: no. */
   hasOtherNodes?: boolean;
   clock: Clock;
   log: Log;
 }
 
-/** Reads the file of one waiting campaign. False if none waits. Several processes each take another campaign. It
- *  ends early, the campaign still waiting, when `signal` is aborted. Throws STORE_UNAVAILABLE: the campaign is
- *  read again after half a minute. */
+/** Reads the file of one waiting campaign; returns false if none waits. Several processes each take another
+ *  campaign. Ends early, with the campaign still waiting, when `signal` is aborted. Throws STORE_UNAVAILABLE: the
+ *  campaign is read again after half a minute. */
 export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boolean> {
   const campaign = await deps.store.campaigns.claimSync();
   if (campaign === undefined) return false;
@@ -48,7 +48,8 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
   return true;
 }
 
-/** The file may lie on the disk of another node. False if there is none, or that has taken too long. */
+/** Waits for a file that may be on the disk of another node. Returns false if there is no other node, or the wait
+ *  has taken too long. */
 async function waitsForFile(
   { store, hasOtherNodes = false, log }: SyncDeps,
   { id }: Campaign,
@@ -62,7 +63,7 @@ function causeOf(error: unknown): unknown {
   return error instanceof Error ? error.cause : undefined;
 }
 
-/** Whether the file is to blame, so that reading it again cannot help. */
+/** Whether the fault is in the file, so that reading it again cannot help. */
 function isOfFile(error: unknown): error is Error {
   const code = codeOf(error);
   return (

@@ -1,5 +1,5 @@
-// A contact file's bytes as records of cells: UTF-8 text, separated by commas, semicolons or tabs, quoted cells over
-// several lines, any line ends. What the cells mean is contact-rows.ts's business. Source: RFC 4180; contract §9.3.
+// Parses a contact file's bytes into records of cells: UTF-8 text, separated by commas, semicolons or tabs, with quoted
+// cells over several lines and any line ends. contact-rows.ts interprets the cells. Source: RFC 4180; contract §9.3.
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,29 +7,28 @@ import { scheduler } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** The upload limit (contract §6.5). */
+/** Largest file, the upload limit (contract §6.5). */
 export const SOURCE_BYTES_MAX = 10_485_760;
-/** The shortest numbers that fit into the bytes are 900,000; no campaign has that many contacts. */
+/** Records at most. 900,000 of the shortest numbers fit into the bytes; no campaign has that many contacts. */
 const RECORDS_MAX = 200_000;
-/** Wider lists are a wrong file. */
+/** Columns at most; a file with more is not a contact list. */
 const COLUMNS_MAX = 200;
-/** A long greeting has 2,000. */
+/** Characters of a cell; a long greeting has 2,000. */
 const CELL_CHARACTERS_MAX = 10_000;
-/** All cells of a row together: they are the context of a call (model/json-limits), with the columns' names. */
+/** Bytes of all cells of a row together: with the columns' names they are the context of a call (model/json-limits). */
 const RECORD_BYTES_MAX = 60_000;
-/** An unclosed quote ends here, not at the end of the file. */
+/** Characters of a record: an unclosed quote ends here, not at the end of the file. */
 const RECORD_CHARACTERS_MAX = 100_000;
-/** Bytes between two yields to the event loop: a few milliseconds of work at most, so that calls keep their 20
- *  ms. */
+/** Bytes between two yields to the event loop: a few milliseconds of work at most, so that calls keep their 20 ms. */
 const PIECE_BYTES = 1_024;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Between cells. Spreadsheets of many countries write semicolons. */
+/** Delimiters of cells. Spreadsheets in many countries write semicolons. */
 const DELIMITERS = [',', ';', '\t'] as const;
 
-/** Records in order, the first with number 1; blank lines are records of one empty cell. What separates cells is
- *  that by which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID for bytes that are no such
+/** Records in order, the first with number 1; blank lines are records of one empty cell. The delimiter is the one
+ *  with which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID for bytes that are no such
  *  file, and what `bytes` throws. */
 export async function* readRecords(
   bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
@@ -58,7 +57,7 @@ export async function* readRecords(
   }
 }
 
-/** The pieces up to the end of the first line, as one, and those that follow. */
+/** The pieces up to the end of the first line, as one, and the following ones. */
 async function firstLine(
   pieces: AsyncGenerator<Uint8Array>,
 ): Promise<{ head: Buffer; rest: AsyncGenerator<Uint8Array> }> {
@@ -80,7 +79,7 @@ async function* joined(head: Buffer, rest: AsyncGenerator<Uint8Array>): AsyncGen
   yield* rest;
 }
 
-/** A comma where no delimiter makes the column: the fault of the header says what is missing. */
+/** The delimiter that gives the column; else a comma: the header's fault then names the missing column. */
 function delimiterOf(head: Buffer, column: string): string {
   const [line = ''] = head.toString('utf8').split(/[\r\n]/);
   const namesBy = (delimiter: string): string[] =>
@@ -93,7 +92,7 @@ function delimiterOf(head: Buffer, column: string): string {
   return DELIMITERS.find((delimiter) => namesBy(delimiter).includes(column)) ?? ',';
 }
 
-/** The same bytes in small pieces. Throws CAMPAIGN_SOURCE_INVALID if they are too many or no text. */
+/** The same bytes in small pieces. Throws CAMPAIGN_SOURCE_INVALID if they are too many or not text. */
 async function* checkedPieces(
   bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

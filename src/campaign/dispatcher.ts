@@ -1,5 +1,5 @@
-// The dispatcher of campaigns: settles ended attempts, completes finished campaigns, and dials due contacts, for
-// all organizations, on any number of nodes. All durable state is in the store; state here (timers, pauses after a
+// Campaign dispatcher: settles ended attempts, completes finished campaigns, and dials due contacts, for all
+// organizations, on any number of nodes. All durable state is in the store; state here (timers, pauses after a
 // provider's refusal) may be lost at any moment. Source: contract §9.8.
 
 import { callsPerSecondOf } from '../call/outbound/account-pace.ts';
@@ -26,17 +26,18 @@ import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
 /** Interval of rounds while a campaign runs, and while none does. */
 const LOOK_MS = 500;
 const IDLE_LOOK_MS = 3_000;
-/** Calls end all the time; rounds are at least this far apart. */
+/** Shortest interval of rounds that ended calls cause. */
 const WOKEN_LOOK_MS = 50;
-/** Claims reach this far into the future, and as far again if rounds are slow: a killed process holds no more than that. */
+/** How far claims reach into the future, and as far again if rounds are slow: a killed process holds no more than
+ *  that. */
 const HORIZON_MS = 1_000;
-/** So much of that is used up before a campaign claims again: claims take a dozen statements, and rounds that ended
- *  calls bring forward come every 50 ms. */
+/** Part of that horizon that must be used up before a campaign claims again: claims take a dozen statements, and
+ *  rounds that ended calls cause come every 50 ms. */
 const CLAIM_AGAIN_MS = 250;
 const CLAIMS_MAX = 200;
-/** A claim that was not started by then has lost its process. */
+/** Lease of a claim. A claim that was not started by then has lost its process. */
 const LEASE_MS = 30_000;
-/** Longer than a claim waits for its turn. */
+/** Deadline of a stop: longer than a claim waits for its turn. */
 const STOP_MS = 3_000;
 /** Pause for a provider at its limit: shortest and longest. */
 const PAUSE_MS = { first: 250, most: 60_000 };
@@ -46,14 +47,14 @@ const PUT_OFF_MS = 2_000;
 export interface DispatcherDeps {
   store: Store;
   calls: CampaignCallService;
-  /** This process, as `runs.owner_node` names it. */
+  /** Name of this process in `runs.owner_node`. */
   node: string;
   clock: Clock;
   random: Random;
   log: Log;
-  /** Reads the contact file of one waiting campaign; false if none waits. */
+  /** Reads the contact file of one waiting campaign; resolves with false if none waits. */
   syncNext: (signal: AbortSignal) => Promise<boolean>;
-  /** Calls in addition to a campaign's retries, for as many that our own stops interrupted. */
+  /** Calls in addition to a campaign's retries, at most one for each call that the gateway's own stops interrupted. */
   interruptedExtra: number;
 }
 
@@ -61,22 +62,22 @@ export class Dispatcher {
   readonly #deps: DispatcherDeps;
   readonly #settler: AttemptSettler;
   readonly #loop: JobLoop;
-  /** As of the last round. */
+  /** Whether a campaign ran in the last round. */
   #isAnyRunning = false;
   #syncing: Promise<void> | undefined;
   /** Claims that wait for their turn or whose dial is in progress. */
   readonly #dialling = new Set<Promise<void>>();
-  /** Their attempts. */
+  /** Attempts of these claims. */
   readonly #mine = new Set<string>();
   /** Attempts whose request may have been sent, until their result is stored. */
   readonly #sent = new Map<string, 'placed' | 'in-doubt'>();
   readonly #faults: ProviderFaults;
   readonly #lead = new DialLead();
-  /** How long the last round took. */
+  /** Duration of the last round, in milliseconds. */
   #roundMs = 0;
   #keptOrderMs = Number.NEGATIVE_INFINITY;
   readonly #campaigns = new SharedReads<Campaign | undefined>();
-  /** Configurations in a pause: until when, and the length of the next pause. */
+  /** Configurations in a pause: its end, and the length of the next pause. */
   readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
   /** Why running campaigns have placed no call since their last one. */
   readonly #waits = new Map<string, string>();
@@ -95,24 +96,24 @@ export class Dispatcher {
     });
   }
 
-  /** A call has ended. Between campaigns a round would find nothing to dial. */
+  /** Starts a round when a call has ended, if a campaign runs: otherwise there would be nothing to dial. */
   noteCompleted(): void {
     if (this.#isAnyRunning) this.wake();
   }
 
-  /** Throws STORE_UNAVAILABLE. */
+  /** Starts the rounds. Throws STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#deps.store.contacts.releaseClaims(this.#deps.node);
     void this.#loop.start();
   }
 
-  /** The state has changed, as when a campaign was started. */
+  /** Starts a round because the state has changed, for example when a campaign was started. */
   wake(): void {
     void this.#loop.wake();
   }
 
-  /** Stops claiming and gives back claims that were not dialled. Dials that wait for the provider's answer go
-   *  on: draining waits for the calls. */
+  /** Stops claiming and gives back claims that were not dialled. Dials that wait for the provider's answer go on:
+   *  draining waits for the calls. */
   async stop(): Promise<void> {
     const done = Promise.allSettled([this.#loop.stop(), this.#syncing, ...this.#dialling]);
     await Promise.race([
@@ -128,7 +129,8 @@ export class Dispatcher {
     this.#roundMs = clock.monotonicMs() - startedMs;
   }
 
-  /** The next round's claims are made after the interval and its own time: without that, turns would be lost. */
+  /** The next round's claims are made after the interval and the round's own duration: without the latter, turns
+   *  would be lost. */
   get #horizonMs(): number {
     return HORIZON_MS + Math.min(HORIZON_MS, this.#roundMs);
   }
@@ -155,12 +157,12 @@ export class Dispatcher {
         await this.#serve(each, freeCalls);
       } catch (error) {
         // A fault of one campaign does not affect the others.
-        log.error({ err: error, campaignId: each.campaign.id }, 'campaign not served');
+        log.error({ err: error, campaignId: each.campaign.id }, 'campaign not dispatched');
       }
     }
   }
 
-  /** What has no haste: rounds that ended calls bring forward, many a second, need not do it. */
+  /** Does work that is not urgent: rounds that ended calls cause, many a second, skip it. */
   async #keepOrder(): Promise<void> {
     const { store, clock } = this.#deps;
     const nowMs = clock.monotonicMs();
@@ -177,7 +179,7 @@ export class Dispatcher {
     campaignRetryLateSeconds.set(Math.max(0, clock.now() - due) / 1_000);
   }
 
-  /** In parallel with the rounds: a long file delays no call. Never rejects. */
+  /** Reads waiting contact files, in parallel with the rounds: a long file delays no call. Never rejects. */
   async #syncAll(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted && (await this.#deps.syncNext(signal))) this.wake();
@@ -188,7 +190,8 @@ export class Dispatcher {
     }
   }
 
-  /** Asks the store for no more than needed: most campaigns have no due contact at a moment. */
+  /** Claims and dials for one campaign. Requests no more from the store than needed: most campaigns have no due
+   *  contact at a moment. */
   async #serve(
     { campaign, isDue, openAttempts }: RunningCampaign,
     freeCalls: CallCapacityOfTick,
@@ -221,7 +224,7 @@ export class Dispatcher {
     for (const claim of claims) this.#dialInTurn(line, claim);
   }
 
-  /** Counts it, and logs the first of those that follow each other. */
+  /** Counts a deferral, and logs the first of a series. */
   #defer(campaign: Campaign, reason: 'window' | 'load' | 'provider'): void {
     campaignDeferred.inc({ reason });
     const { id: campaignId } = campaign;
@@ -235,7 +238,7 @@ export class Dispatcher {
     this.#deps.log.info({ campaignId, reason, until }, 'campaign waits');
   }
 
-  /** Dials whose telephone may ring, and whose result is not stored yet. */
+  /** Stores the results of dials whose telephone may ring, where they are not stored yet. */
   async #noteSent(): Promise<void> {
     for (const [attemptId, how] of this.#sent) {
       if (!this.#mine.has(attemptId)) await this.#noteCall(attemptId, how);
@@ -249,7 +252,8 @@ export class Dispatcher {
     this.#sent.delete(attemptId);
   }
 
-  /** Begun by this process without its knowledge: the store's answer was lost, nothing was sent. */
+  /** Gives back attempts that this process has begun without its knowledge: the store's answer was lost, nothing was
+   *  sent. */
   async #giveBackStranded(): Promise<void> {
     const { store, node } = this.#deps;
     for (const attemptId of await store.contacts.stranded(node)) {
@@ -258,8 +262,8 @@ export class Dispatcher {
     }
   }
 
-  /** Pauses the campaign if no call can be placed and a person must fix the cause. For a PBX that is away it
-   *  waits, with an entry in the campaign's log. */
+  /** The campaign's route. Pauses the campaign if no call can be placed and a person must correct the cause. For a
+   *  PBX that is not connected the campaign waits, with an entry in its log. */
   async #lineOf(campaign: Campaign): Promise<CampaignRoute | undefined> {
     try {
       const line = await this.#deps.calls.line(campaign);
@@ -277,7 +281,7 @@ export class Dispatcher {
       await this.#deps.store.contacts.stop(campaign.id, {
         level: 'error',
         event: 'calls_not_possible',
-        message: `Paused: ${reason.replace(/\.$/, '')}. Mend it, then resume the campaign`,
+        message: `Paused: ${reason.replace(/\.$/, '')}. Correct it, then resume the campaign`,
         details: { code },
       });
       return undefined;
@@ -308,7 +312,7 @@ export class Dispatcher {
     const work = new Promise<void>((resolve) => clock.after(beginMs, resolve))
       .then(() => this.#dial(line, claim, turnMs))
       .catch((error: unknown) => {
-        // The claim lapses, or recovery closes its run.
+        // The claim expires, or recovery closes its run.
         log.error({ err: error, attemptId: claim.attemptId }, 'attempt not made');
       })
       .finally(() => {
@@ -319,7 +323,7 @@ export class Dispatcher {
     this.#mine.add(claim.attemptId);
   }
 
-  /** Begins the attempt, and places its call at `turnMs`, in monotonic ms. */
+  /** Begins the attempt, and places its call at `turnMs`, in monotonic milliseconds. */
   async #dial(line: CampaignRoute, claim: ClaimedAttempt, turnMs: number): Promise<void> {
     const { store, calls, clock } = this.#deps;
     const { attemptId } = claim;
@@ -335,7 +339,7 @@ export class Dispatcher {
     else this.#sent.delete(attemptId);
     if (placed === 'put-off' || placed === 'fault') await this.#giveBack(attemptId);
     await this.#noteProvider(line, claim, placed);
-    // A call that rings frees nothing, and claims reach further ahead than the next round.
+    // A ringing call frees nothing, and claims reach further ahead than the next round.
     if (placed !== 'placed' && placed !== 'in-doubt') this.wake();
   }
 
@@ -353,7 +357,7 @@ export class Dispatcher {
     if (placed !== 'closed') await this.#faults.answered(line, claim);
   }
 
-  /** With the campaign's hours at the moment of the dial: they may have changed since the claim. */
+  /** Whether the campaign's hours allow the dial at this moment: they may have changed since the claim. */
   async #mayDial({ campaign: claimed, configuration }: CampaignRoute): Promise<boolean> {
     const { store, clock } = this.#deps;
     if (this.#loop.hasStopped || this.#isPaused(configuration.id)) return false;
@@ -367,7 +371,8 @@ export class Dispatcher {
     return campaign !== undefined && isWithinCallingWindow(campaign.schedule, clock.now());
   }
 
-  /** Undefined if the campaign was paused or waits for its provider, or others have taken the last free call. */
+  /** Begins an attempt. Undefined if the campaign was paused or waits for its provider, or another process has taken
+   *  the last free call. */
   async #begin(line: CampaignRoute, claim: ClaimedAttempt) {
     const { store, calls } = this.#deps;
     const run = calls.runOf(line, claim, sourceKeyOf(line.campaign.sourceId));
@@ -380,7 +385,7 @@ export class Dispatcher {
     }
   }
 
-  /** Doubles each time, until a call is placed. */
+  /** Pauses a configuration. The pause doubles each time, until a call is placed. */
   #pause(configurationId: string): void {
     const { clock } = this.#deps;
     if (this.#isPaused(configurationId)) return; // Several dials were in progress.

@@ -1,6 +1,6 @@
-// Clients' actions on a campaign after its creation: start, pause, resume, redial of unreached contacts. Each is
-// one statement in the store; the second of two requests gets the state that it found.
-// Source: contract §9.1, §9.2, §9.11.
+// Clients' actions on a campaign after its creation: start, pause, resume, cancel, delete, redial of unreached
+// contacts. Each is one statement in the store; of two requests, the second gets the state that it found. Source:
+// contract §9.1, §9.2, §9.11.
 
 import { findConfiguration } from '../call/outbound/outbound-route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
@@ -16,7 +16,7 @@ export interface CampaignLifecycleDeps {
   onCampaignDue?: (() => void) | undefined;
 }
 
-/** Throws CAMPAIGN_NOT_FOUND, also for another organization's. */
+/** A campaign of the organization. Throws CAMPAIGN_NOT_FOUND, also for another organization's. */
 export async function campaignOf(
   { store }: CampaignLifecycleDeps,
   organizationId: string,
@@ -43,7 +43,8 @@ export async function telephonyOf(
   }
 }
 
-/** Throws CAMPAIGN_TELEPHONY_MISSING, CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE, WORKFLOW_INVALID and what `telephonyOf` does. */
+/** Starts a campaign. Throws CAMPAIGN_TELEPHONY_MISSING, CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE, WORKFLOW_INVALID and
+ *  what `telephonyOf` throws. */
 export async function startCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,
@@ -55,7 +56,7 @@ export async function startCampaign(
   return started ?? refused(deps, { organizationId, id }, { action: 'start', wanted: "'created'" });
 }
 
-/** Calls in progress go on. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
+/** Pauses a campaign; calls in progress go on. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
 export async function pauseCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,
@@ -66,7 +67,7 @@ export async function pauseCampaign(
   return paused ?? refused(deps, { organizationId, id }, { action: 'pause', wanted });
 }
 
-/** As `startCampaign`. */
+/** Resumes a campaign. Throws what `startCampaign` throws. */
 export async function resumeCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,
@@ -81,7 +82,7 @@ export async function resumeCampaign(
   return resumed ?? refused(deps, asked, { action: 'resume', wanted: "'paused'" });
 }
 
-/** Cancelling what is cancelled does nothing. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
+/** Cancels a campaign. Has no effect on a cancelled one. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
 export async function cancelCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,
@@ -95,7 +96,7 @@ export async function cancelCampaign(
   return refused(deps, { organizationId, id }, { action: 'cancel', wanted });
 }
 
-/** Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
+/** Deletes a campaign. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE. */
 export async function deleteCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,
@@ -112,7 +113,7 @@ async function needTelephony(deps: CampaignLifecycleDeps, organizationId: string
   const { configurationId, workflowId } = await campaignOf(deps, organizationId, id);
   const configuration = await telephonyOf(deps, { organizationId, configurationId });
   if (configuration === undefined) throw new GatewayError('CAMPAIGN_TELEPHONY_MISSING');
-  // An agent that was archived meanwhile, the dispatcher sees.
+  // The dispatcher detects an agent that was archived meanwhile.
   const version = await deps.store.workflows.published(workflowId);
   if (version !== undefined) await requireValid(deps, organizationId, version);
 }
@@ -126,8 +127,8 @@ async function refused(
   throw new GatewayError('CAMPAIGN_STATE', { action, wanted, state });
 }
 
-/** The child, in state `created`. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_STATE, CAMPAIGN_REDIALED,
- *  CAMPAIGN_NOBODY_LEFT. */
+/** Creates a campaign for the contacts that were not reached, in state `created`. Throws CAMPAIGN_NOT_FOUND,
+ *  CAMPAIGN_STATE, CAMPAIGN_REDIALED, CAMPAIGN_NOBODY_LEFT. */
 export async function redialCampaign(
   deps: CampaignLifecycleDeps,
   organizationId: string,

@@ -1,6 +1,6 @@
-// Looks up calls that the gateway lost track of at their providers: dials without a clear answer, and calls in
-// progress when a process stopped. Providers' lists lag: two look-ups far enough apart prove that a call does not
-// exist. The first of them is stored, the rest may be lost at any moment.
+// Looks up, at their providers, calls whose state the gateway lost: dials without a clear answer, and calls in progress
+// when a process stopped. Providers' lists lag: two look-ups far enough apart prove that a call does not exist. The
+// first of them is stored, the rest may be lost at any moment.
 
 import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
 import type { Fate } from '../call/outbound/campaign-plans.ts';
@@ -13,26 +13,26 @@ import type { ContactStore } from '../store/campaigns/contact-store.ts';
 import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 import { contactOutcomeAfterCrash } from './contact-outcome.ts';
 
-/** Between two look-ups that find nothing, for proof. Lists were observed to lag by 45 s. */
+/** Time between two look-ups without a result that is enough for proof. Lists were observed to lag by 45 s. */
 const PROOF_MS = 60_000;
-/** After one that found nothing: the next one is late enough to be the proof. */
+/** Pause after the first look-up without a result: the next one is late enough to be the proof. */
 const MISSED_AGAIN_MS = 30_500;
-/** After one that failed: shortest and longest wait. */
+/** Pause after a failed look-up: shortest and longest. */
 const FAILED_AGAIN_MS = { first: 15_000, most: 120_000 };
-/** Provider outages last hours. After a day, an unanswered question is given up. */
+/** Time after which an attempt without an answer is abandoned. Provider outages last hours. */
 const ASK_MS_MAX = 24 * 3_600_000;
 /** Attempts that are looked up concurrently. */
 const AT_ONCE_MAX = 8;
 
-/** `not-there`: it is proved that no call was placed. */
+/** Result of look-ups. `not-there`: it is proved that no call was placed. */
 export type Verdict = AttemptOutcome | 'not-there';
 
 interface Look {
-  /** Failures in a row. */
+  /** Consecutive failures. */
   failures: number;
   nextMs: number;
   isUnderWay: boolean;
-  /** Set once there is a result; it applies to the call with this id. */
+  /** The result, once there is one; it applies to the call with this id. */
   verdict: Verdict | undefined;
   callId: string | null;
 }
@@ -48,7 +48,7 @@ export class LookUps {
   readonly #deps: LookUpDeps;
   /** Called when a provider has answered. */
   readonly #onAnswer: () => void;
-  /** By attempt; at most as many as are open. */
+  /** Look-ups by attempt; at most as many as attempts are open. */
   readonly #looks = new Map<string, Look>();
 
   constructor(deps: LookUpDeps, onAnswer: () => void) {
@@ -56,7 +56,7 @@ export class LookUps {
     this.#onAnswer = onAnswer;
   }
 
-  /** The current result; asks the provider if it is time. */
+  /** The current result; asks the provider if a look-up is due. */
   verdictOf(attempt: OpenAttempt, run: Run): Verdict | undefined {
     const { providerCallId: callId } = run;
     const known = this.#looks.get(attempt.id);
@@ -74,12 +74,12 @@ export class LookUps {
     this.#looks.delete(attemptId);
   }
 
-  /** Removes those that another process has settled. */
+  /** Removes attempts that another process has settled. */
   keepOnly(open: ReadonlySet<string>): void {
     for (const id of this.#looks.keys()) if (!open.has(id)) this.#looks.delete(id);
   }
 
-  /** Never rejects. */
+  /** Makes one look-up. Never rejects. */
   async #ask(attempt: OpenAttempt, run: Run, look: Look): Promise<void> {
     const { calls, clock, log } = this.#deps;
     let { failures } = look;
@@ -107,7 +107,7 @@ export class LookUps {
       return undefined;
     }
     if (fate !== 'none') return contactOutcomeAfterCrash(fate, run);
-    // As it was before this look-up began.
+    // The value from before this look-up.
     if (attempt.missedMs !== null && attempt.missedMs >= PROOF_MS) return 'not-there';
     await contacts.missed(attempt.id);
     return undefined;

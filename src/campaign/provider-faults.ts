@@ -1,5 +1,5 @@
-// Counts the dials that a provider fails in a row. The store holds the count and makes campaigns wait; the memory
-// here saves a store request for each answered dial.
+// Counts consecutive dials that a provider fails. The store holds the count and makes campaigns wait; the memory here
+// saves a store request for each answered dial.
 
 import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
 import type { Log } from '../log.ts';
@@ -18,7 +18,7 @@ export class ProviderFaults {
     this.#log = log;
   }
 
-  /** Throws STORE_UNAVAILABLE. */
+  /** Counts a failed dial. Throws STORE_UNAVAILABLE. */
   async failed({ campaign, configuration }: CampaignRoute): Promise<void> {
     const { id: configurationId } = configuration;
     this.#failing.add(configurationId);
@@ -27,7 +27,7 @@ export class ProviderFaults {
     this.#log.warn({ configurationId, faults }, 'provider fails all dials: campaigns wait for it');
   }
 
-  /** Any answer shows that the provider works. Throws STORE_UNAVAILABLE. */
+  /** Resets the count: any answer shows that the provider works. Throws STORE_UNAVAILABLE. */
   async answered({ configuration }: CampaignRoute, claim: ClaimedAttempt): Promise<void> {
     const { id: configurationId } = configuration;
     if (claim.providerFaults === 0 && !this.#failing.has(configurationId)) return;

@@ -3,15 +3,14 @@
 
 import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 
-/** Dials of a contact in a row that may place no call. */
+/** Consecutive dials of a contact that may place no call. */
 const PUT_OFFS_MAX = 10;
-/** From the first of them on. */
+/** Longest backoff, counted from the first of these dials. */
 const PUT_OFF_MS_MAX = 24 * 3_600_000;
-/** Doubled each time: the last dial comes half a day after the first. */
+/** Pause, doubled each time: the last dial comes half a day after the first. */
 const AGAIN_MS = { first: 60_000, most: 4 * 3_600_000 };
 
-/** Time until the contact is due again; its campaign's hours apply then as always. Undefined if the limits are
- *  reached. */
+/** Time until the contact is due again, within its campaign's hours. Undefined if the limits are reached. */
 export function putOffMs({
   putOffs,
   putOffMs: sinceMs,

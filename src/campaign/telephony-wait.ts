@@ -1,5 +1,4 @@
-// Log entries of a campaign whose telephony configuration is inactive: one when it begins to wait, one when it goes
-// on.
+// Log entries of a campaign whose telephony configuration is inactive: one when it begins to wait, one when it goes on.
 
 import type { Campaign, CampaignLogEntry } from '../model/campaign.ts';
 import type { Store } from '../store/store.ts';
@@ -9,7 +8,7 @@ const ENDED = 'telephony_wait_ended';
 
 type Contacts = Pick<Store, 'contacts'>;
 
-/** Throws STORE_UNAVAILABLE. */
+/** Logs that the campaign waits. Throws STORE_UNAVAILABLE. */
 export async function noteTelephonyAway(
   { contacts }: Contacts,
   campaign: Campaign,
@@ -25,7 +24,7 @@ export async function noteTelephonyAway(
   });
 }
 
-/** Throws STORE_UNAVAILABLE. */
+/** Logs that the campaign goes on. Throws STORE_UNAVAILABLE. */
 export async function noteTelephonyBack({ contacts }: Contacts, campaign: Campaign): Promise<void> {
   if (!isWaiting(campaign)) return;
   const message = 'Calls can go out again: the campaign goes on';

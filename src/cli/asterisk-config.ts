@@ -1,5 +1,5 @@
-// The command `patchbay asterisk config`: prints the contents of an Asterisk's configuration files, from the
-// options or from a configuration of the gateway.
+// Command `patchbay asterisk config`: prints the contents of an Asterisk's configuration files, from the options or
+// from a configuration of the gateway.
 
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -52,7 +52,7 @@ interface Options {
 
 const NUMBERS_MAX = 100;
 const PASSWORD_BYTES = 18;
-/** A placeholder until the gateway has returned its own value. */
+/** Placeholder until the gateway has returned its own value. */
 const APP_WANTED = 'STASIS_APP_NAME';
 const PASSWORD_WANTED = 'THE_PASSWORD_OF_THE_CONFIGURATION';
 
@@ -135,7 +135,7 @@ function modeOf(given: string): AdminMode {
   throw new GatewayError('COMMAND_INVALID', { problem });
 }
 
-/** A value written into an Asterisk file must not be able to add a line to it. */
+/** A checked value: one in an Asterisk file must not be able to add a line to it. */
 function word(option: string, given: string, pattern: RegExp): string {
   if (pattern.test(given)) return given;
   const problem = `${option} has characters that Asterisk's files cannot hold, or is too short or too long`;
@@ -169,7 +169,7 @@ function printed(
   const kept = [
     `# The configuration at the gateway must have: ${JSON.stringify(plan.configuration)}`,
     ...(wishes.password === PASSWORD_WANTED
-      ? [`# ${PASSWORD_WANTED}: app_password, which the gateway does not give away.`]
+      ? [`# ${PASSWORD_WANTED}: app_password, which the gateway does not reveal.`]
       : []),
   ];
   return [

@@ -1,8 +1,9 @@
-// Contents of Asterisk's configuration files with which this gateway can hold its calls. Texts only, nothing is
-// read or sent. Source: asterisk §1, §2.1, §2.6, §4.
+// Contents of Asterisk's configuration files for calls with this gateway. Texts only: nothing is read or sent. Source:
+// asterisk §1, §2.1, §2.6, §4.
 
-/** Transport of audio and events. `server`: the gateway connects to Asterisk for both. `client`: Asterisk
- *  connects to the gateway for audio. `incoming`: for both. `audiosocket`, `rtp`: audio without chan_websocket. */
+/** Transports of audio and events. `server`: the gateway connects to Asterisk for both. `client`: Asterisk connects
+ *  to the gateway for audio. `incoming`: Asterisk connects for both. `audiosocket`, `rtp`: audio without
+ *  chan_websocket. */
 export const ADMIN_MODES = ['server', 'client', 'incoming', 'audiosocket', 'rtp'] as const;
 export type AdminMode = (typeof ADMIN_MODES)[number];
 
@@ -34,9 +35,9 @@ export interface AdminFile {
 
 export interface AdminPlan {
   files: AdminFile[];
-  /** Commands for the PBX's shell, before the files. */
+  /** Commands for the PBX's shell, to run before the files are changed. */
   shell: string[];
-  /** Commands for Asterisk's command line, in this order; of FreePBX for its shell. */
+  /** Commands for Asterisk's command line, in this order; for FreePBX, for its shell. */
   reloads: string[];
   /** Steps in a web interface. */
   steps: string[];
@@ -50,13 +51,13 @@ export const ADMIN_NAME = /^[A-Za-z0-9_.-]{1,80}$/;
 export const ADMIN_PASSWORD = /^[A-Za-z0-9_.~!@%^*+=:-]{8,200}$/;
 export const ADMIN_NUMBER = /^\+?[0-9*#]{1,40}$/;
 
-/** Comes before the name of the application. */
+/** Media path of the gateway, before the application's name. */
 const MEDIA_PATH = '/api/v1/telephony/ws/ari/';
 const EVENTS_PATH = '/api/v1/telephony/pbx/';
-/** Of two plain sections of a name Asterisk reads one. */
+/** Header of a completed section: Asterisk reads only one of two plain sections with the same name. */
 const GENERAL =
   '[general](+)               ; completes the [general] above; in a file without one: [general]';
-/** Longer than the longest call that is wanted. */
+/** Longest call, in seconds: longer than any call that is wanted. */
 const CALL_S = 3_600;
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
 
@@ -87,7 +88,7 @@ function httpConf({ mode, bind, isTls }: AdminWishes): string {
   if (mode === 'incoming') {
     return lines(
       GENERAL,
-      'enabled = yes              ; ARI needs it, though nobody has to reach it from outside',
+      'enabled = yes              ; ARI needs it, but it need not be reachable from outside',
       'bindaddr = 127.0.0.1',
       'bindport = 8088',
     );
@@ -103,7 +104,7 @@ function httpConf({ mode, bind, isTls }: AdminWishes): string {
     'enabled = yes',
     isTls
       ? 'bindaddr = 127.0.0.1       ; plain HTTP for this machine alone'
-      : `bindaddr = ${bind}          ; let the firewall admit the gateway, and nobody else`,
+      : `bindaddr = ${bind}          ; let the firewall admit only the gateway`,
     'bindport = 8088',
     ...(isTls ? tls : []),
   );
@@ -234,7 +235,7 @@ function configurationOf({ mode, user, clientName, isTls }: AdminWishes): Record
   };
 }
 
-/** An IPv6 address before a port. */
+/** The address in brackets if it is IPv6, for use before a port. */
 function bracketed(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }

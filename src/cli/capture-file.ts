@@ -1,8 +1,8 @@
-// Files of captures that commands write: new ones, for the eyes of their owner alone.
+// Files for captures that commands write: new files that only their owner can read.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** A file could not be made. */
+/** Error for a file that could not be created. */
 export function unwritable(path: string, error: unknown): GatewayError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = code === 'EEXIST' ? 'it exists' : code;

@@ -1,5 +1,5 @@
-// The command `patchbay`, beside the gateway: what the administrators of a PBX and of the machine need. Knows no process:
-// scripts/patchbay.mjs starts it and hands in arguments, environment and output.
+// The command `patchbay`, separate from the gateway, for administrators of a PBX and of the machine. Uses no process
+// globals: scripts/patchbay.mjs starts it and passes arguments, environment and output.
 
 import { parseArgs } from 'node:util';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -17,6 +17,7 @@ const USAGE = `Usage:
   npx patchbay services check [options]              asks speech services whether they take their keys
   npx patchbay services record --to URL --out FILE   what a call and a service say, without keys
   npx patchbay keys list|create|archive [options]    API keys, on the machine that has the data
+  npx patchbay --version                             the release
 
 Options of asterisk, doctor, providers and services check:
   --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
@@ -63,7 +64,8 @@ Options of keys:
   --id ID            which key to archive
 `;
 
-/** The exit code: 0, 1 if something is wrong with the PBX or the gateway, 2 for a wrong command. */
+/** Runs a command. Returns the exit code: 0, 1 if something is wrong with the PBX or the gateway, 2 for a wrong
+ *  command. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
   const [first = 'help', second] = args;
   if (['help', '--help', '-h'].includes(first) || args.includes('--help')) {
@@ -87,19 +89,19 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
 
 type Command = (args: readonly string[], io: CliIo) => Promise<number>;
 
-/** `doctor` and `keys` are one word here; the others two. */
+/** Commands by name: `doctor` and `keys` have one word, the others two. */
 const commands: Readonly<Record<string, Command>> = {
   doctor: (args, io) => doctor(optionsOf(args.slice(1), doctorOptions), io),
   'asterisk config': (args, io) => asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io),
   'providers sync': (args, io) => providersSync(optionsOf(args.slice(2), syncOptions), io),
   'services check': (args, io) => servicesCheck(optionsOf(args.slice(2), servicesOptions), io),
   'services record': async (args, io) => {
-    // With its servers, which the other commands do not load.
+    // Loaded with its servers, which the other commands do not need.
     const { recordOptions, servicesRecord } = await import('./services-record.ts');
     return servicesRecord(optionsOf(args.slice(2), recordOptions), io);
   },
   keys: async (args, io) => {
-    // With the store, which the other commands do not load.
+    // Loaded with the store, which the other commands do not need.
     const { keys, keysOptions } = await import('./keys.ts');
     return keys(args[1], optionsOf(args.slice(2), keysOptions), io);
   },

@@ -1,5 +1,5 @@
-// The command `patchbay doctor --config ID --call NUMBER`: after the examination, a call over the configuration that is
-// shown step by step, and its capture in a file. The gateway holds the call; an interrupt of the command hangs it up.
+// Command `patchbay doctor --config ID --call NUMBER`: after the examination, a call over the configuration that is
+// shown step by step, with its capture in a file. The gateway holds the call; an interrupt of the command hangs it up.
 
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { z } from 'zod';
@@ -8,14 +8,14 @@ import { systemClock } from '../std/clock.ts';
 import { unwritable } from './capture-file.ts';
 import { askForText, askGateway, type CliIo, type GatewayAddress } from './gateway-client.ts';
 
-/** Between two questions for news. */
+/** Interval of requests for news of the call. */
 const ASK_EVERY_MS = 500;
-/** Longer than the longest call: 30 s of ringing, 35 s of talk, and the requests around it. */
+/** Longest call: more than 30 s of ringing, 35 s of talk, and the requests around it. */
 const CALL_MS_MAX = 150_000;
-/** Of a question, before the command gives up; the gateway hangs up by itself then. */
+/** Attempts of a request before the command gives up; the gateway then hangs up by itself. */
 const ATTEMPTS_MAX = 5;
 
-/** Of the examination. Other faults concern inbound calls alone. */
+/** Keys of the examination's faults that concern inbound calls only. */
 const INBOUND_ONLY: readonly string[] = ['number', 'numbers', 'application'];
 
 const step = z.object({
@@ -40,28 +40,28 @@ export interface CallWish {
   gateway: GatewayAddress;
   configurationId: string;
   number: string;
-  /** Where the capture goes; undefined: a name of its own in the working folder. */
+  /** Path of the capture; undefined: a generated name in the working folder. */
   file: string | undefined;
 }
 
-/** Undefined: no call is wanted. Throws COMMAND_INVALID. */
+/** The call that the options request; undefined: none. Throws COMMAND_INVALID. */
 export function callWish(
   { call, out }: { call?: string; out?: string },
   where: Pick<CallWish, 'gateway' | 'configurationId'>,
 ): CallWish | undefined {
   if (call === undefined && out === undefined) return undefined;
-  // The gateway decides whether it can be dialled; what is no number at all is a slip of the command.
+  // The gateway decides whether the number can be dialled; this only refuses what is no number at all.
   if (call !== undefined && /^\+?[\d\s().-]{5,}$|^sips?:\S+$/.test(call)) {
     return { ...where, number: call, file: out };
   }
   const problem =
     call === undefined
       ? '--out goes with --call'
-      : 'say whom to call: --call NUMBER, with + and the country code';
+      : 'say which number to call: --call NUMBER, with + and the country code';
   throw new GatewayError('COMMAND_INVALID', { problem });
 }
 
-/** Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Refuses a configuration of a PBX. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function refusePbx({ gateway, configurationId }: CallWish): Promise<void> {
   const path = `/organizations/telephony-configs/${configurationId}`;
   const { provider } = await askGateway(gateway, { method: 'GET', path }, configuration);
@@ -83,7 +83,7 @@ export function isFatal({ key, verdict }: { key: string; verdict: string }): boo
   return verdict === 'fail' && !INBOUND_ONLY.includes(key);
 }
 
-/** The exit code. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Makes the call. Returns the exit code. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function examineByCall(
   wish: CallWish,
   io: CliIo,
@@ -92,11 +92,11 @@ export async function examineByCall(
   const { gateway, configurationId, number } = wish;
   const path = `/organizations/telephony-configs/${configurationId}/examination-calls`;
   if (io.interrupted?.aborted === true) {
-    io.out('Interrupted: nobody was called.\n');
+    io.out('Interrupted: no number was called.\n');
     return 1;
   }
   const name = wish.file ?? nameOfCapture(configurationId);
-  // Before it rings: a call without its capture would be a call for nothing.
+  // Opened before the phone rings: a call without its capture would be useless.
   const file = await openNew(name);
   let text = '';
   try {
@@ -134,7 +134,7 @@ interface Following {
   show: (step: Step, time: string) => string;
 }
 
-/** Until its end. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Follows the call to its end. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 async function follow(following: Following, started: Report): Promise<Report> {
   const { gateway, io, show } = following;
   const untilMs = systemClock.monotonicMs() + CALL_MS_MAX;
@@ -156,7 +156,7 @@ async function follow(following: Following, started: Report): Promise<Report> {
   }
 }
 
-/** Asks again after a failure: the connection may be back while the call goes on. */
+/** Requests the report, again after a failure: the connection may be back while the call goes on. */
 async function ask({ gateway, path }: Following, hangsUp: boolean): Promise<Report> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -191,7 +191,7 @@ function pause(interrupted: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** For the owner's eyes alone; nothing is overwritten. Throws COMMAND_INVALID. */
+/** Opens a new file that only the owner can read; overwrites nothing. Throws COMMAND_INVALID. */
 async function openNew(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'wx', 0o600);

@@ -1,6 +1,6 @@
-// The command `patchbay doctor`: asks the gateway to check what calls of a configuration depend on, and prints the
-// findings. With --numbers the gateway also calls the configuration's numbers, after a confirmation; with --call it
-// calls a telephone over a hosted provider (doctor-call.ts).
+// Command `patchbay doctor`: has the gateway check what calls of a configuration depend on, and prints the findings.
+// With --numbers the gateway also calls the configuration's numbers, after a confirmation; with --call it calls a
+// telephone over a hosted provider (doctor-call.ts).
 
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -53,7 +53,7 @@ const signs: Readonly<Record<Finding['verdict'], string>> = {
   skip: '-',
 };
 
-/** 1 if something was found. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Runs the command. Returns 1 if something was found. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function doctor(options: Options, io: CliIo): Promise<number> {
   const { env, out } = io;
   const key = apiKey(options.key ?? env['PATCHBAY_API_KEY']);
@@ -78,7 +78,7 @@ export async function doctor(options: Options, io: CliIo): Promise<number> {
   if (wish !== undefined && !findings.some(isFatal)) {
     return examineByCall(wish, io, (step, time) => linesOf(step, `${time}  `));
   }
-  if (wish !== undefined) out('Nobody was called. ');
+  if (wish !== undefined) out('No number was called. ');
   out(
     ok
       ? 'Nothing was found that keeps calls from working.\n'
@@ -87,7 +87,7 @@ export async function doctor(options: Options, io: CliIo): Promise<number> {
   return ok ? 0 : 1;
 }
 
-/** Throws COMMAND_INVALID where nobody can be asked. */
+/** Whether the user confirms the calls. Throws COMMAND_INVALID without a terminal. */
 async function isConfirmed({ out, confirm }: CliIo): Promise<boolean> {
   out(WARNING);
   if (confirm !== undefined) return await confirm('Call them now? (y/N) ');

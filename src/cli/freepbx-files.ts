@@ -1,16 +1,17 @@
-// The same configuration for FreePBX, which writes http.conf, ari.conf and extensions.conf itself: its settings, the files
-// that it leaves to the administrator, and the steps in its web interface. Texts only. Source: asterisk §1.1.
+// The same configuration for FreePBX, which writes http.conf, ari.conf and extensions.conf itself: its settings, the
+// files that it leaves to the administrator, and the steps in its web interface. Texts only. Source: asterisk §1.1.
 
 import type { AdminFile, AdminPlan, AdminWishes } from './asterisk-files.ts';
 
-/** ari.conf includes it behind all sections, http.conf has no place for a second [general]. */
+/** Files for additions: FreePBX includes that of ari.conf after all sections; http.conf has no place for a second
+ *  [general]. */
 const FILE_NAMES: Readonly<Record<string, string>> = {
   'ari.conf': 'ari_additional_custom.conf',
   'extensions.conf': 'extensions_custom.conf',
   'websocket_client.conf': 'websocket_client.conf',
 };
 
-/** `plan`: for a plain Asterisk. */
+/** The plan for FreePBX. `plan`: that for a plain Asterisk. */
 export function freePbxPlan(plan: AdminPlan, wishes: AdminWishes): AdminPlan {
   return {
     ...plan,
@@ -30,7 +31,7 @@ export function freePbxPlan(plan: AdminPlan, wishes: AdminWishes): AdminPlan {
   };
 }
 
-/** FreePBX writes [general] of both files from its settings. */
+/** Settings from which FreePBX writes [general] of both files. */
 function settingsOf({ mode, bind, isTls }: AdminWishes): string[] {
   const isLocal = mode === 'incoming' || isTls;
   return [

@@ -1,4 +1,4 @@
-// The gateway's client for the command `patchbay`: one request each, with a deadline and error texts.
+// The gateway's client for the command `patchbay`: one request at a time, with a deadline and error texts.
 
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -6,7 +6,7 @@ import { systemClock } from '../std/clock.ts';
 import { deadlineSignal } from '../std/deadline.ts';
 import { parseJson } from '../std/json.ts';
 
-/** A check takes up to a minute. */
+/** Deadline of an answer: a check takes up to a minute. */
 const ANSWER_MS_MAX = 90_000;
 
 /** The command's access to the process. */
@@ -14,14 +14,14 @@ export interface CliIo {
   env: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
   error(text: string): void;
-  /** Asks at the terminal; undefined where there is none. */
+  /** Asks for a confirmation at the terminal; undefined without a terminal. */
   confirm?: ((question: string) => Promise<boolean>) | undefined;
   /** Aborted when the user interrupts a command that has something to end first. Default: the process ends at once. */
   interrupted?: AbortSignal;
 }
 
 export interface GatewayAddress {
-  /** Without a trailing slash. */
+  /** The gateway's URL without a trailing slash. */
   url: string;
   key: string;
 }
@@ -63,7 +63,7 @@ interface GatewayRequest {
   body?: unknown;
 }
 
-/** Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Sends a request; the answer is JSON. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function askGateway<T>(
   address: GatewayAddress,
   request: GatewayRequest,
@@ -71,11 +71,11 @@ export async function askGateway<T>(
 ): Promise<T> {
   const content = schema.safeParse(parseJson(await askForText(address, request)));
   if (content.success) return content.data;
-  const said = 'an answer that is not understood';
+  const said = 'an answer that cannot be parsed';
   throw new GatewayError('GATEWAY_REFUSED', { url: address.url, said });
 }
 
-/** The body of a success as it is. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Sends a request. Returns the body of a success unchanged. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function askForText(
   { url, key }: GatewayAddress,
   { method, path, body: sent }: GatewayRequest,
@@ -104,7 +104,7 @@ export async function askForText(
   }
 }
 
-/** fetch has the system's error code in `cause`. */
+/** The reason of a failed request: fetch has the system's error code in `cause`. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return 'unknown';

@@ -1,5 +1,5 @@
-// The command `patchbay keys`: lists, creates and archives API keys on the machine itself, if the first
-// one was lost. It needs the data folder or the database, not a key; a gateway may run meanwhile.
+// Command `patchbay keys`: lists, creates and archives API keys on the machine itself, for the case that the first one
+// was lost. Needs the data folder or the database instead of a key; a gateway may run meanwhile.
 
 import type { parseArgs } from 'node:util';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -10,7 +10,7 @@ import type { MachineKey } from '../store/accounts/machine-keys.ts';
 import { type OpenedKeys, openKeys } from '../store/open-keys.ts';
 import type { CliIo } from './gateway-client.ts';
 
-/** As the API takes names. */
+/** Longest name of a key, as in the API. */
 const NAME_CHARACTERS_MAX = 255;
 const ID = /^\d{1,18}$/;
 
@@ -23,7 +23,7 @@ export const keysOptions = {
 
 type KeysOptions = ReturnType<typeof parseArgs<{ options: typeof keysOptions }>>['values'];
 
-/** Throws COMMAND_INVALID, NO_DATA, STORE_LOCKED, STORE_UNAVAILABLE. */
+/** Runs the command. Throws COMMAND_INVALID, NO_DATA, STORE_LOCKED, STORE_UNAVAILABLE. */
 export async function keys(
   command: string | undefined,
   options: KeysOptions,
@@ -46,7 +46,7 @@ export async function keys(
 
 type Work = (opened: OpenedKeys, io: CliIo) => Promise<number>;
 
-/** What can be wrong with a command is found before anything is opened. */
+/** Checks the command before anything is opened. */
 function workOf(command: string | undefined, { name, organization, id }: KeysOptions): Work {
   if (command === 'list') return list;
   if (command === 'create') {

@@ -1,5 +1,5 @@
-// The command `patchbay providers sync`: shows which application and numbers of a hosted provider send their calls
-// elsewhere, and with --yes has the gateway point them at itself.
+// Command `patchbay providers sync`: shows which application and numbers of a hosted provider send their calls
+// elsewhere, and with --yes makes the gateway point them at itself.
 
 import { z } from 'zod';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
@@ -28,7 +28,8 @@ type Change = z.infer<typeof routing>['changes'][number];
 
 const signs: Readonly<Record<Change['state'], string>> = { planned: '-', done: '✓', blocked: '✗' };
 
-/** 1 if a change is blocked, or waits for --yes. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Runs the command. Returns 1 if a change is blocked, or waits for --yes. Throws COMMAND_INVALID,
+ *  GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function providersSync(
   options: { url?: string; key?: string; config?: string; yes?: boolean },
   { env, out }: CliIo,

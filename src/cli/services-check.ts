@@ -1,5 +1,5 @@
-// The command `patchbay services check`: asks the gateway to check the keys of an organization's speech services with
-// the services, and prints what they say. The keys stay in the gateway.
+// Command `patchbay services check`: has the gateway check the keys of an organization's speech services with the
+// services, and prints the results. The keys stay in the gateway.
 
 import { z } from 'zod';
 import { apiKey, askGateway, type CliIo, gatewayUrl } from './gateway-client.ts';
@@ -31,7 +31,8 @@ const verdicts: Readonly<Record<Service['verdict'], string>> = {
 };
 const PATH = '/organizations/model-configurations/v2/check';
 
-/** 1 if a service refuses its key or does not have its voice. Throws COMMAND_INVALID, GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
+/** Runs the command. Returns 1 if a service refuses its key or does not have its voice. Throws COMMAND_INVALID,
+ *  GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function servicesCheck(
   options: { url?: string; key?: string },
   { env, out }: CliIo,
@@ -46,7 +47,7 @@ export async function servicesCheck(
 
 function lineOf({ model, position, provider, verdict, message, duration_ms: ms }: Service): string {
   const place = position === 0 ? '' : ` (fallback ${position})`;
-  // A service's words stay on one line.
+  // A service's message stays on one line.
   const words = message === '' ? '' : `: ${message.replace(/\p{Cc}+/gu, ' ')}`;
   return `${model}${place} ${provider}: ${verdicts[verdict]} in ${Math.round(ms)} ms${words}\n`;
 }

@@ -1,5 +1,6 @@
-// The command `patchbay services record`: a relay in front of a real service, whose address a configuration names in
-// place of the service's. What a call and the service say is written to a file without keys: a bug report, or a fixture.
+// Command `patchbay services record`: a relay in front of a real service, whose address a configuration uses in place
+// of the service's. Writes the messages of a call and the service to a file without keys, for a bug report or a
+// fixture.
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -15,13 +16,13 @@ export const recordOptions = {
   sessions: { type: 'string' },
 } as const;
 
-/** Somebody forgot it. */
+/** Longest recording, in case the command is left running. */
 const RECORD_MS_MAX = 60 * 60_000;
 const SESSIONS_MAX = 1_000;
-/** The last messages of a session that has just ended. */
+/** Time for the last messages of a session that has just ended. */
 const REST_MS = 500;
 
-/** 0 after the sessions, 1 if none came in an hour. Throws COMMAND_INVALID. */
+/** Runs the command. Returns 0 after the sessions, 1 if none came in an hour. Throws COMMAND_INVALID. */
 export async function servicesRecord(
   options: { to?: string; out?: string; sessions?: string },
   { out }: CliIo,
@@ -77,7 +78,7 @@ function countOf(given: string): number {
   throw invalid(`--sessions is a number from 1 to ${SESSIONS_MAX}`);
 }
 
-/** For the owner's eyes alone; nothing is overwritten. */
+/** Opens a new file that only the owner can read; overwrites nothing. */
 function openNew(path: string | undefined): number {
   if (path === undefined) throw invalid('say where to: --out FILE');
   try {

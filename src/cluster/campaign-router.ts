@@ -1,5 +1,5 @@
-// A campaign's calls for the dispatcher in the API process: it plans them there, and a call worker dials and holds
-// them. A dial is sent to one worker once; if its reply is lost, the provider is asked.
+// A campaign's calls for the dispatcher in the API process: plans them there; a call worker dials and holds them. A
+// dial is sent to one worker once; if its reply is lost, the provider is asked.
 
 import type { BegunAttempt, CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
 import {
@@ -21,7 +21,7 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
   readonly #pbx: ReadonlySet<string>;
   readonly #workers: WorkerPool;
 
-  /** `pbx` names the providers whose calls go over a PBX. */
+  /** `pbx`: names of the providers whose calls go over a PBX. */
   constructor(plans: CampaignPlanDeps, workers: WorkerPool, pbx: readonly string[]) {
     super(plans);
     this.#log = plans.log;
@@ -55,13 +55,13 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
       });
     } catch (error) {
       const code = codeOf(error) ?? '';
-      this.#log.warn({ err: error, runId: run.id }, 'no worker has answered to a dial');
-      // The worker refuses before it dials, or was not asked.
+      this.#log.warn({ err: error, runId: run.id }, 'no worker has answered a dial');
+      // The worker refuses before it dials, or got no request.
       return code === 'QUEUE_FULL' || code.startsWith('STORE_') ? 'put-off' : 'in-doubt';
     }
   }
 
-  /** For a PBX that opened its connection to us, only the worker with that connection can ask. */
+  /** Only the worker with the connection can ask about calls of a PBX that opened it. */
   override async outcomeAfterCrash(run: Run): Promise<Fate> {
     if (!this.#pbx.has(run.mode)) return super.outcomeAfterCrash(run);
     const worker = this.#workers.pbxWorker();

@@ -8,7 +8,7 @@ import { type Random, systemRandom } from '../std/random.ts';
 import { closeHandle, type IpcHandle, type IpcMessage, message } from './ipc-message.ts';
 import { messageBytes } from './message-size.ts';
 
-/** Outstanding requests, and requests being answered: starting calls, and a few others. */
+/** Outstanding requests, and requests being answered: starts of calls, and a few others. */
 const ASKED_MAX = 5_000;
 const ANSWERING_MAX = 5_000;
 /** Limit of a process's first request number, which is random: a late reply to its dead predecessor must not match
@@ -16,10 +16,10 @@ const ANSWERING_MAX = 5_000;
 const FIRST_ID_MAX = 2 ** 47;
 
 export interface IpcTransport {
-  /** False if the other process is not there, or its queue is full. A passed connection is closed here, sent or not,
-   *  unless `keepOpen` is set. */
+  /** Sends a message. Returns false if the other process is not running, or its queue is full. A passed connection
+   *  is closed here, sent or not, unless `keepOpen` is set. */
   send(message: IpcMessage, handle: IpcHandle | undefined, keepOpen?: boolean): boolean;
-  /** Set once, by the channel. `handle` comes with the message. */
+  /** Receiver of messages, set once by the channel. `handle` comes with the message. */
   onMessage: (message: unknown, handle: IpcHandle | undefined) => void;
 }
 
@@ -57,17 +57,18 @@ export class IpcChannel {
     channel.onMessage = (text, handle) => this.#take(text, handle);
   }
 
-  /** An error of `take` is logged, and the handle is closed. */
+  /** Sets the receiver of a topic's one-way messages. An error of `take` is logged, and the handle is closed. */
   onNotification(topic: string, take: OnNote): void {
     this.#notes.set(topic, take);
   }
 
-  /** An error of `answer` that is one of ours is thrown at the requesting process. `answer` owns the handle. */
+  /** Sets the receiver of a topic's requests. A GatewayError of `answer` is thrown at the requesting process.
+   *  `answer` owns the handle. */
   onRequest(topic: string, answer: OnRequest): void {
     this.#requests.set(topic, answer);
   }
 
-  /** False if the other process is not there, or the message is too large. */
+  /** Sends a one-way message. Returns false if the other process is not running, or the message is too large. */
   notify(to: number, topic: string, body: unknown, handle?: IpcHandle): boolean {
     const bytes = messageBytes(body);
     if (bytes === undefined) {
@@ -78,9 +79,9 @@ export class IpcChannel {
     return this.#send({ kind: 'note', from: this.number, to, bytes, topic, body }, handle);
   }
 
-  /** Throws WORKER_GONE if the process is not there or ends meanwhile, TIMED_OUT after `ms`, QUEUE_FULL if
-   *  nothing was sent because of too many requests or a message that is too large, and the errors of the other
-   *  end. A `handle` stays open in this process too; the caller closes it after the request. */
+  /** Sends a request. Throws WORKER_GONE if the process is not running or ends meanwhile, TIMED_OUT after `ms`,
+   *  QUEUE_FULL if nothing was sent because of too many requests or a message that is too large, and the errors of
+   *  the other end. A `handle` stays open in this process too; the caller closes it after the request. */
   request(
     to: number,
     topic: string,
@@ -115,7 +116,7 @@ export class IpcChannel {
     });
   }
 
-  /** Outstanding requests to `worker` fail. */
+  /** Rejects outstanding requests to `worker`. */
   peerLost(worker: number): void {
     for (const [id, { to }] of this.#asked) {
       if (to === worker) this.#settle(id)?.reject(gone(worker));
@@ -165,7 +166,7 @@ export class IpcChannel {
     }
   }
 
-  /** Never rejects. */
+  /** Answers a request. Never rejects. */
   async #answer(
     { from, id, topic, body }: Extract<IpcMessage, { kind: 'request' }>,
     handle: IpcHandle | undefined,
@@ -206,7 +207,7 @@ export class IpcChannel {
     }
   }
 
-  /** Undefined if it was settled before. */
+  /** Removes an outstanding request; undefined if it was settled before. */
   #settle(id: number): Asked | undefined {
     const asked = this.#asked.get(id);
     asked?.timer.cancel();

@@ -1,6 +1,5 @@
-// Messages between the processes of one gateway over their inter-process channels (IPC). Each message goes from one
-// process to another, addressed by number, through the supervisor, which started them all. The supervisor reads
-// only the address.
+// Messages between the processes of one gateway over their inter-process channels (IPC). Each message is addressed by
+// the number of a process and passes through the supervisor, which started them all and reads only the address.
 
 import { Socket } from 'node:net';
 import { z } from 'zod';
@@ -10,7 +9,7 @@ import type { ListenHandle } from '../runtime/listen-handle.ts';
 export const SUPERVISOR = 0;
 /** The call worker that holds the connections to PBXs and their media ports. */
 export const PBX_WORKER = 1;
-/** More than the cores of any machine in use. */
+/** Call workers at most: more than the cores of any machine in use. */
 export const WORKERS_MAX = 32;
 /** The process of the HTTP API, which runs no call. */
 export const API = WORKERS_MAX + 1;
@@ -22,9 +21,9 @@ const id = z.int().positive();
 const bytes = z.int().nonnegative();
 
 export const message = z.discriminatedUnion('kind', [
-  /** Without an answer. May carry a handle. */
+  /** One-way message; may carry a handle. */
   z.object({ kind: z.literal('note'), ...route, bytes, topic: z.string(), body: z.unknown() }),
-  /** May carry a handle. */
+  /** Request; may carry a handle. */
   z.object({
     kind: z.literal('request'),
     ...route,
@@ -34,7 +33,7 @@ export const message = z.discriminatedUnion('kind', [
     body: z.unknown(),
   }),
   z.object({ kind: z.literal('reply'), ...route, bytes, id, body: z.unknown() }),
-  /** Instead of a reply: an error by its code. */
+  /** Error in place of a reply, by its code. */
   z.object({
     kind: z.literal('failure'),
     ...route,
@@ -47,8 +46,8 @@ export const message = z.discriminatedUnion('kind', [
 
 export type IpcMessage = z.infer<typeof message>;
 
-/** The handle of a message: a connection, which then belongs to the other process, or the listening socket,
- *  which both have. */
+/** Handle of a message: a connection, which then belongs to the other process, or the listening socket, which both
+ *  have. */
 export type IpcHandle = Socket | ListenHandle;
 
 export function closeHandle(handle: IpcHandle | undefined): void {
@@ -56,23 +55,23 @@ export function closeHandle(handle: IpcHandle | undefined): void {
   else handle?.close();
 }
 
-/** A run was completed at a worker. */
+/** Message: a run was completed at a worker. */
 export const runCompleted = z.object({ hasAfterwork: z.boolean() });
 
-/** A process died. */
+/** Message: a process died. */
 export const workerGone = z.object({ worker: number });
 
 export function isCallWorker(number: number): boolean {
   return number !== SUPERVISOR && number !== API;
 }
 
-/** The name of a process in logs, metrics and node names. */
+/** Name of a process in logs, metrics and node names. */
 export function processName(number: number): string {
   if (number === SUPERVISOR) return 'supervisor';
   return number === API ? 'api' : String(number);
 }
 
-/** The name in the store of a process of `gateway`. */
+/** Name of a process of `gateway` in the store. */
 export function nodeOfProcess(gateway: string, number: number): string {
   return `${gateway}#${processName(number)}`;
 }

@@ -1,5 +1,5 @@
-// Relays live items of the workers' calls to watchers at the API process. Workers send those of watched runs only
-// over the inter-process channel, at a bounded rate.
+// Relays live items of the workers' calls to watchers at the API process. Workers send only those of watched runs over
+// the inter-process channel, at a bounded rate.
 
 import { z } from 'zod';
 import { isInterim, type LiveWatchers, type Watcher } from '../call/log/live-watchers.ts';
@@ -17,7 +17,7 @@ const INTERIM_PER_S_MAX = LIVE_PER_S_MAX / 2;
 /** Watched runs of one worker: the API process has at most 500 event streams. */
 const RUNS_MAX = 1_000;
 
-/** A change of the watched runs; `isAll`: the complete list. */
+/** Message: a change of the watched runs; `isAll`: the complete list. */
 const watched = z.object({
   runIds: z.array(z.string()),
   isWatched: z.boolean(),
@@ -35,13 +35,13 @@ const news = z.union([
   }),
 ]);
 
-/** At the API process. The returned function sends the watched runs to a new worker. */
+/** Relays to the watchers, at the API process. The returned function sends the watched runs to a new worker. */
 export function relayFromWorkers(
   link: IpcChannel,
   live: LiveWatchers,
   workers: () => readonly number[],
 ): (joined: number) => void {
-  // To all workers: which one has the run is not known here.
+  // Sent to all workers: which one has the run is not known here.
   live.onWatched = (runId, isWatched) => {
     const change = { runIds: [runId], isWatched, isAll: false };
     for (const worker of workers()) link.notify(worker, 'watched', change);
@@ -57,7 +57,7 @@ export function relayFromWorkers(
   };
 }
 
-/** At a call worker. */
+/** Relays to the API process, at a call worker. */
 export function relayToApi(link: IpcChannel, live: LiveWatchers, clock: Clock): void {
   const unwatch = new Map<string, () => void>();
   const limit = new LiveRate(clock);

@@ -1,8 +1,8 @@
-// The size of a message between processes, checked before it is sent: it bounds the memory of the receiver.
+// Size of a message between processes, checked before it is sent: it bounds the memory of the receiver.
 
-/** Provider requests have bodies of up to 2 MB, which travel raw and parsed; metrics are less. */
+/** Largest message. Provider requests have bodies of up to 2 MB, which are sent raw and parsed; metrics are smaller. */
 export const MESSAGE_BYTES_MAX = 8 * 1_048_576;
-/** Of a number, a boolean, an object or an array by itself. */
+/** Bytes of a number, a boolean, or an object or array without its content. */
 const VALUE_BYTES = 9;
 
 /** Estimated bytes of a message's body; undefined above the limit. Computed only up to the limit. */

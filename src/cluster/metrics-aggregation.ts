@@ -1,6 +1,6 @@
-// The metrics of all processes of a gateway as one text: each process has its value of the label `worker`
-// (`supervisor`, `api`, `1`, ...), as each machine has one of `instance`. The counters of a restarted process then
-// restart as series of their own, which Prometheus handles; in a sum the restart would look like a burst.
+// Aggregates the metrics of all processes of a gateway into one text: each process has its value of the label `worker`
+// (`supervisor`, `api`, `1`, ...), as each machine has one of `instance`. Counters of a restarted process then restart
+// as series of their own, which Prometheus handles; in a sum the restart would look like a burst.
 
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { type MetricSample, metricsOf } from '../metrics/exposition.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { processName } from './ipc-message.ts';
 
-/** A process that is too busy to answer is omitted. */
+/** Deadline of a process's reply; a process that is too busy is omitted. */
 const REPLY_MS_MAX = 1_000;
 
 const metricList = z.array(z.looseObject({ name: z.string() }));
@@ -19,7 +19,7 @@ export function shareMetrics(link: IpcChannel, registry: Registry): void {
   link.onRequest('figures', () => labelled(link, registry));
 }
 
-/** The text for Prometheus: our own metrics, and those of `others` that answer. */
+/** The text for Prometheus: the metrics of this process and of those `others` that answer. */
 export async function aggregateMetrics(
   link: IpcChannel,
   { registry, others, log }: { registry: Registry; others: readonly number[]; log: Log },
@@ -34,7 +34,7 @@ export async function aggregateMetrics(
   });
   const own = metricList.parse(await labelled(link, registry));
   const all = [own, ...(await Promise.all(asked))];
-  // No two processes have a series in common, so nothing is added up.
+  // No two processes have a series in common, so nothing is summed.
   const kept = all.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'sum' })));
   return AggregatorRegistry.aggregate(kept).metrics();
 }

@@ -1,4 +1,4 @@
-// Providers for the API process: a PBX is checked by the worker that holds the connection to it. The worker reads the
+// Providers for the API process: the worker that holds the connection to a PBX checks it. The worker reads the
 // credentials; they do not cross the inter-process channel.
 
 import { GatewayError } from '../errors/gateway-error.ts';

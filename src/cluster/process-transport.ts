@@ -1,5 +1,5 @@
-// The transport of the inter-process channel (IPC) between a process and the supervisor that forked it. A process
-// without its supervisor ends: the embedded database is gone too, and nothing would restart the process.
+// Transport of the inter-process channel (IPC) between a process and the supervisor that forked it. A process without
+// its supervisor ends: the embedded database is gone too, and nothing would restart the process.
 
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { isListenHandle } from '../runtime/listen-handle.ts';
 import type { IpcTransport } from './ipc-channel.ts';
 import type { IpcHandle, IpcMessage } from './ipc-message.ts';
 
-/** Messages queued in a pipe: with more, the other process is blocked, and is killed for it. */
+/** Messages queued in a pipe; with more, the other process is blocked and is killed. */
 const PENDING_MAX = 10_000;
 /** Bytes queued in a pipe, by the senders' estimates: the supervisor's memory for a process that does not read. */
 const PENDING_BYTES_MAX = 64 * 1_048_576;
@@ -17,7 +17,7 @@ type Pipe = Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process;
 
 const pending = new WeakMap<Pipe, { messages: number; bytes: number }>();
 
-/** In a forked process. `onLost` is called when the supervisor is gone. */
+/** Transport of a forked process. `onLost` is called when the supervisor is gone. */
 export function supervisorTransport(onLost: () => void): IpcTransport {
   const channel: IpcTransport = {
     send: (message, handle, keepOpen) => send(process, message, handle, keepOpen),
@@ -27,7 +27,7 @@ export function supervisorTransport(onLost: () => void): IpcTransport {
     channel.onMessage(message, handleOf(handle));
   });
   process.once('disconnect', onLost);
-  // The supervisor may have gone while this process was loading, before the listener was set.
+  // The supervisor may have ended while this process was loading, before the listener was set.
   if (!process.connected) onLost();
   return channel;
 }
@@ -36,9 +36,9 @@ export function handleOf(handle: unknown): IpcHandle | undefined {
   return handle instanceof Socket || isListenHandle(handle) ? handle : undefined;
 }
 
-/** Sends over the pipe of a process, to its parent or a child. False if the pipe is closed or full; throws if the
- *  message cannot be serialized. A passed connection then belongs to the other process, and is closed here unless
- *  `keepOpen` is set; it must have been read completely, and be silent. */
+/** Sends over the pipe of a process, to its parent or a child. Returns false if the pipe is closed or full; throws
+ *  if the message cannot be serialized. A passed connection then belongs to the other process, and is closed here
+ *  unless `keepOpen` is set; it must have been read completely, and be silent. */
 export function send(
   over: Pipe,
   message: IpcMessage,
@@ -64,7 +64,7 @@ export function send(
     closeOurs(); // Our queue is empty by now, or could not be sent.
   };
   try {
-    Reflect.apply(over.send, over, [message, handle, { keepOpen }, sent]); // Node's types know no raw handle.
+    Reflect.apply(over.send, over, [message, handle, { keepOpen }, sent]); // Not in Node's types.
   } catch (error) {
     sent();
     throw error;
@@ -84,10 +84,10 @@ function count(over: Pipe, messages: number, bytes: number): void {
   pending.set(over, { messages: before.messages + messages, bytes: before.bytes + bytes });
 }
 
-/** Node keeps reading until the other process confirms the socket, and discards the data: with a busy event loop
- *  these would be the far end's first bytes. */
+/** Stops reading a passed socket. Node would read until the other process confirms the socket, and discard the data:
+ *  with a busy event loop these would be the far end's first bytes. */
 function stopReading(socket: Socket): void {
-  const handle: unknown = Reflect.get(socket, '_handle'); // Node's types know none.
+  const handle: unknown = Reflect.get(socket, '_handle'); // Not in Node's types.
   if (typeof handle !== 'object' || handle === null) return;
   const stop: unknown = Reflect.get(handle, 'readStop');
   if (typeof stop === 'function') Reflect.apply(stop, handle, []);

@@ -1,5 +1,5 @@
-// Hands off a socket from the API process to a call worker: between its upgrade request and the answer, while the
-// far end must be silent (RFC 6455, 4.1). The request travels with it. Both processes have the socket until the worker
+// Hands off a socket from the API process to a call worker between its upgrade request and the answer, while the far
+// end must be silent (RFC 6455, 4.1). The request travels with it. Both processes have the socket until the worker
 // acknowledges it: if the worker dies before, the sender can still answer.
 
 import { IncomingMessage } from 'node:http';
@@ -11,7 +11,7 @@ import { nextTick } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { closeHandle } from './ipc-message.ts';
 
-/** Limit of the worker's acknowledgement, which takes milliseconds. Providers wait longer for their upgrade. */
+/** Deadline of the worker's acknowledgement, which takes milliseconds. Providers wait longer for their upgrade. */
 const TAKEN_MS_MAX = 5_000;
 
 export type AcceptUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -22,8 +22,9 @@ const asked = z.object({
   head: z.instanceof(Uint8Array),
 });
 
-/** True once the worker has acknowledged the socket, which is closed in this process. False if the worker is not
- *  there, dies or does not read: the socket is still open then, for an answer. Never rejects. */
+/** Hands off a socket. Returns true when the worker has acknowledged it; it is then closed in this process. Returns
+ *  false if the worker is not running, dies or does not read: the socket is then still open, for an answer. Never
+ *  rejects. */
 export async function handOffSocket(
   link: IpcChannel,
   worker: number,
@@ -32,13 +33,13 @@ export async function handOffSocket(
   const { url = '', headers } = request;
   const known = Object.fromEntries(Object.entries(headers).filter(([, value]) => value));
   const body = { url, headers: known, head };
-  socket.on('error', () => socket.destroy()); // It has no other listener during the handoff.
+  socket.on('error', () => socket.destroy()); // No other listener exists during the handoff.
   try {
     await link.request(worker, 'upgrade', body, TAKEN_MS_MAX, socket);
   } catch {
     return false; // Every error has the same answer, a 503 by the caller.
   }
-  socket.destroy(); // Ours; the connection is open at the worker.
+  socket.destroy(); // Closes our copy; the connection is open at the worker.
   return true;
 }
 
@@ -54,7 +55,7 @@ export function acceptHandedOffSocket(link: IpcChannel, take: AcceptUpgrade): vo
     const request = new IncomingMessage(handle);
     Object.assign(request, { method: 'GET', url, headers, httpVersion: '1.1' });
     handle.setNoDelay(true);
-    // After the acknowledgement, so that only one process answers the far end.
+    // Only after the acknowledgement, so that one process answers the far end.
     void nextTick().then(() => take(request, handle, Buffer.from(head)));
   });
 }

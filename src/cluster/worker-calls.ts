@@ -13,9 +13,9 @@ import type { IpcChannel } from './ipc-channel.ts';
 import { API } from './ipc-message.ts';
 import type { PbxExamination } from './worker-pool.ts';
 
-/** How often a worker reports its load. */
+/** Interval of a worker's load reports. */
 export const LOAD_MS = 500;
-/** Reports until the applications are repeated: a new API process does not have them. */
+/** Number of reports after which the applications are repeated: a new API process does not have them. */
 const APPLICATIONS_EVERY = 10;
 
 const request = z.object({
@@ -92,19 +92,19 @@ export const findings = z.array(
   }),
 );
 export const load = z.object({
-  /** Those that talk. */
+  /** Number of connected calls. */
   active: z.int().nonnegative(),
-  /** Those that ring, wait for their media or talk. */
+  /** Number of calls that ring, wait for their media or are connected. */
   calls: z.int().nonnegative(),
-  /** It accepts one more call. */
+  /** Whether the worker accepts one more call. */
   takesCalls: z.boolean(),
-  /** The recogniser of its calls. */
+  /** Name of the recogniser of its calls. */
   stt: z.string().nullable(),
   /** Its PBX applications; absent if unchanged. */
   applications: z.array(z.string()).optional(),
 });
 
-/** The call interfaces of a worker. */
+/** Call interfaces of a worker. */
 export interface CallWorker
   extends Pick<
     CallService,
@@ -129,7 +129,7 @@ export interface CallWorker
   wakePbxs(): void;
 }
 
-/** Answers the API process's requests, and reports the load, until `stop`. */
+/** Answers the API process's requests and reports the load, until `stop`. */
 export function serveWorkerCalls(
   link: IpcChannel,
   worker: CallWorker,

@@ -1,4 +1,4 @@
-// Commands of the supervisor to a forked process: drain and stop. Signals are ignored, because a terminal or a
+// Commands of the supervisor to a forked process: drain and stop. The process ignores signals, because a terminal or a
 // service manager sends them to every process of the group. Sends the heartbeat to the supervisor.
 
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { SUPERVISOR } from './ipc-message.ts';
 
-/** The supervisor kills a process whose heartbeat has stopped. */
+/** Interval of heartbeats; the supervisor kills a process without them. */
 export const HEARTBEAT_MS = 2_500;
 
 export interface Drainable {
@@ -15,8 +15,8 @@ export interface Drainable {
   close(): Promise<void>;
 }
 
-/** The epoch of the gateway, which the supervisor sends once the database is open. To be called before anything is
- *  awaited: a message without a reader is lost. */
+/** Epoch of the gateway, which the supervisor sends when the database is open. Call this before any `await`: a
+ *  message without a receiver is lost. */
 export function gatewayEpoch(link: IpcChannel): Promise<string> {
   return new Promise((resolve) => {
     link.onNotification('epoch', (epoch) => resolve(z.string().parse(epoch)));

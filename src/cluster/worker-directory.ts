@@ -1,5 +1,5 @@
-// The API process's directory of call workers: which are running, how many calls each has, where PBX applications
-// are; and requests to them. A worker without a recent report gets no new call.
+// The API process's directory of call workers: which are running, how many calls each has, where PBX applications are;
+// and requests to them. A worker without a recent report gets no new call.
 
 import { z } from 'zod';
 import type { Clock } from '../std/clock.ts';
@@ -16,25 +16,26 @@ import {
 } from './worker-calls.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
-/** For the answer to a webhook: providers get an answer of the API process by then (api/telephony/answer-deadline). */
+/** Deadline of the answer to a webhook: by then providers get an answer of the API process
+ *  (api/telephony/answer-deadline). */
 const ASK_MS_MAX = 12_000;
-/** A look-up at the provider, a plan, and the wait for the command. */
+/** Deadline of a repeated answer: a look-up at the provider, a plan, and the wait for the command. */
 const ANSWER_AGAIN_MS_MAX = 8_000;
-/** A hang-up at the provider, and the storing of the outcome. */
+/** Deadline of a hang-up at the provider and the storing of the outcome. */
 const HANG_UP_MS_MAX = 8_000;
-/** The provider sends the digits; its own limit is shorter. */
+/** Deadline of digits that the provider sends; its own limit is shorter. */
 const DIGITS_MS_MAX = 6_000;
-/** A provider answers a dial within 15 s, the store around it within less. */
+/** Deadline of a dial: a provider answers within 15 s, the store around it within less. */
 const DIAL_MS_MAX = 25_000;
-/** Two requests to a provider. */
+/** Deadline of an outcome's look-up: two requests to a provider. */
 const FATE_MS_MAX = 25_000;
-/** The check's own limit, and a margin. */
+/** Deadline of a check: its own limit, and a margin. */
 const EXAMINE_MS_MAX = 58_000;
 const SILENT_MS_MAX = 4 * LOAD_MS;
 
 interface Known extends Omit<z.infer<typeof load>, 'applications'> {
   atMs: number;
-  /** Calls assigned to it since its last report. */
+  /** Calls assigned to the worker since its last report. */
   given: number;
   applications: readonly string[];
   worker: PooledWorker;
@@ -50,7 +51,7 @@ export class WorkerDirectory implements WorkerPool {
   /** Requests that wait for a worker: webhooks and starts, which the server bounds. */
   #waiting: (() => void)[] = [];
 
-  /** `gateway` is the gateway's name in the store, without a process's suffix. */
+  /** `gateway`: the gateway's name in the store, without a process's suffix. */
   constructor(link: IpcChannel, { clock, gateway }: { clock: Clock; gateway: string }) {
     this.#link = link;
     this.#clock = clock;
@@ -76,7 +77,7 @@ export class WorkerDirectory implements WorkerPool {
     return this.#fresh().some(([, { takesCalls }]) => takesCalls);
   }
 
-  /** As the workers report it: the recogniser of their calls. */
+  /** Name of the recogniser of calls, as the workers report it. */
   get stt(): string | null {
     return [...this.#known.values()][0]?.stt ?? null;
   }
@@ -85,7 +86,7 @@ export class WorkerDirectory implements WorkerPool {
     const fresh = this.#fresh();
     const withRoom = fresh.filter(([, { takesCalls }]) => takesCalls);
     const from = withRoom.length > 0 ? withRoom : fresh;
-    // Audio of PBXs can only be there; without PBXs, that worker is like the others.
+    // Audio of PBXs can only be at that worker; without PBXs it is like the others.
     const others = from.filter(
       ([number, { applications }]) => number !== PBX_WORKER || applications.length === 0,
     );
@@ -127,7 +128,7 @@ export class WorkerDirectory implements WorkerPool {
     return this.untilCount(1, ms);
   }
 
-  /** Settles once there are as many, or after `ms`. */
+  /** Settles when `count` workers run, or after `ms`. */
   untilCount(count: number, ms: number): Promise<void> {
     if (this.#known.size >= count) return Promise.resolve();
     return new Promise((resolve) => {

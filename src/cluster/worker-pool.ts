@@ -1,4 +1,4 @@
-// The interface to the call workers of this gateway for the API process; implemented by worker-directory.ts.
+// Interface to the call workers of this gateway for the API process; worker-directory.ts implements it.
 
 import type { StartCall, StartedCall, TestCall } from '../call/call-service.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
@@ -16,18 +16,19 @@ export interface PbxExamination {
   publicUrl: string;
 }
 
-/** All throw WORKER_GONE, TIMED_OUT and QUEUE_FULL in addition to the errors of CallService. */
+/** Calls of one worker. All methods throw WORKER_GONE, TIMED_OUT and QUEUE_FULL in addition to the errors of
+ *  CallService. */
 export interface PooledWorker {
   start(request: StartCall): Promise<StartedCall>;
   startTest(request: TestCall): Promise<StartedCall>;
   inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply>;
-  /** False: the run is to be closed. */
+  /** Answers the run's call again. Returns false if the run is to be closed. */
   answerAgain(runId: string): Promise<boolean>;
   answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply>;
   sendDigits(wanted: DigitsWanted): Promise<void>;
-  /** Settles when the call is over there. */
+  /** Hangs up; settles when the call is over at the worker. */
   hangUp(wanted: { organizationId: string; runId: string }): Promise<void>;
   /** Dials for a campaign. */
   place(dial: ClaimedDial): Promise<Placed>;
@@ -36,19 +37,19 @@ export interface PooledWorker {
 }
 
 export interface WorkerPool {
-  /** The worker for the next call of a hosted provider: the one with the fewest calls among those that accept
-   *  calls, else among all. Undefined: none is running. */
+  /** The worker for the next call of a hosted provider: the one with the fewest calls among those that accept calls,
+   *  else among all. Undefined: none is running. */
   leastLoaded(): PooledWorker | undefined;
   /** The worker with the connections to PBXs; undefined: it is not running. */
   pbxWorker(): PooledWorker | undefined;
-  /** The worker with the connections to PBXs is the only one. */
+  /** Whether the worker with the connections to PBXs is the only one. */
   readonly isSingle: boolean;
-  /** The worker with that name in the store, if it is one of ours. */
+  /** The worker with that name in the store, if it belongs to this gateway. */
   byNode(node: string): PooledWorker | undefined;
-  /** Whether one of them accepts a call. */
+  /** Whether a worker accepts a call. */
   readonly takesCalls: boolean;
-  /** Over all of them. */
+  /** Number of active calls of all workers. */
   readonly activeCalls: number;
-  /** Settles once there is one, or after `ms`. */
+  /** Settles when a worker is running, or after `ms`. */
   untilThere(ms: number): Promise<void>;
 }

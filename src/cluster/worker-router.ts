@@ -1,6 +1,6 @@
-// Routes calls from the API process, which holds none, to the worker that holds a call or will get it. A new call
-// of a hosted provider goes to the worker with the fewest calls and stays there: its plan, its first words and its
-// media token are made there. Calls of PBXs begin at the worker that holds the PBX connections.
+// Routes calls from the API process, which holds none, to the worker that holds a call or will get it. A new call of a
+// hosted provider goes to the worker with the fewest calls and stays there, with its plan, its first words and its
+// media token. Calls of PBXs begin at the worker that holds the PBX connections.
 
 import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
@@ -31,12 +31,13 @@ import { PBX_WORKER } from './ipc-message.ts';
 import { messageBytes } from './message-size.ts';
 import type { PooledWorker, WorkerPool } from './worker-pool.ts';
 
-/** A worker that died is restarted in less; providers wait longer for their answer. */
+/** Longest wait for a worker. A worker that died is restarted in less; providers wait longer for their answer. */
 const THERE_MS_MAX = 4_000;
-/** A plan takes tenths of a second: a worker that has not answered a webhook by then may be stuck. */
+/** Time after which a second worker gets a webhook: a plan takes tenths of a second, so the first one may be stuck. */
 const ASK_ANOTHER_MS = 4_000;
-/** Of a context: a larger one takes two processes and the event loop of a worker with calls several milliseconds to
- *  receive, more than agent and configuration take to read. Few contexts are as large. */
+/** Largest context that is sent without a check before. To receive a larger one takes two processes and the event
+ *  loop of a worker with calls several milliseconds, more than reading agent and configuration. Few contexts are as
+ *  large. */
 const CONTEXT_UNCHECKED_BYTES_MAX = 32_768;
 
 export interface WorkerRouterDeps {
@@ -66,7 +67,7 @@ export class WorkerRouter implements CallService {
   }
 
   async start(request: StartCall): Promise<StartedCall> {
-    // With a key an earlier request may have started the call, whatever its agent is now.
+    // An earlier request with the key may have started the call, whatever its agent is by now.
     const isChecked = request.idempotencyKey === null && isLarge(request.initialContext);
     if (isChecked) await readStartFacts(this.#factsDeps, request);
     return this.#start(request, (worker) => worker.start(request));
@@ -76,7 +77,7 @@ export class WorkerRouter implements CallService {
     return this.#start(request, (worker) => worker.startTest(request));
   }
 
-  /** Not repeated at another worker: a phone might ring twice. */
+  /** Starts a call at one worker, without a second attempt at another: a phone might ring twice. */
   async #start(
     request: StartCall | TestCall,
     start: (worker: PooledWorker) => Promise<StartedCall>,
@@ -96,7 +97,8 @@ export class WorkerRouter implements CallService {
     }
   }
 
-  /** The worker reports what prevents the call. With one worker there is no choice, and nothing is read. */
+  /** Whether the call goes over a PBX. The worker reports what prevents the call. With one worker there is no
+   *  choice, and nothing is read. */
   async #isOverPbx(wish: Pick<StartCall, 'organizationId' | 'configurationId'>): Promise<boolean> {
     if (this.#deps.workers.isSingle) return false;
     try {
@@ -115,7 +117,7 @@ export class WorkerRouter implements CallService {
   async sendDigits(wanted: DigitsWanted): Promise<void> {
     const { organizationId, runId } = wanted;
     const run = await this.#deps.store.runs.get(organizationId, runId);
-    // Not repeated at another worker: digits would be sent twice.
+    // Sent to one worker only: otherwise digits would be sent twice.
     await (await this.#holderOrFallback(run, runId)).sendDigits(wanted);
   }
 
@@ -130,7 +132,8 @@ export class WorkerRouter implements CallService {
     return (await runs.get(organizationId, runId)) ?? run;
   }
 
-  /** A second worker may be asked: a provider's call gets one run, however often it is requested. */
+  /** Answers an inbound webhook. A second worker may be asked: a call of a provider gets one run, however often it
+   *  is requested. */
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
     const { providers, log } = this.#deps;
     const reply = await this.#byOneOf(
@@ -142,8 +145,8 @@ export class WorkerRouter implements CallService {
     return refuseInbound({ providers }, request, new GatewayError('GATEWAY_OVERLOADED'));
   }
 
-  /** By one worker alone, which may have the call although its reply is lost; by none where a repeated webhook has
-   *  brought the call to one already. Throws WORKER_GONE, TIMED_OUT, QUEUE_FULL. */
+  /** Answers the run's call again at one worker only, which may have the call although its reply is lost; at none if
+   *  a repeated webhook has already brought the call to one. Throws WORKER_GONE, TIMED_OUT, QUEUE_FULL. */
   async answerAgain(runId: string): Promise<boolean> {
     if ((await this.#holder(runId)) !== undefined) return true;
     return (await this.#anyWorker()).answerAgain(runId);
@@ -161,7 +164,7 @@ export class WorkerRouter implements CallService {
     return provider.webhook.reject('error', null).reply;
   }
 
-  /** Any worker finds the run; the one with its call gets the event. */
+  /** Handles an event without a run. Any worker finds the run; the one with its call gets the event. */
   async accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply> {
     const reply = await this.#byOneOf(
       [() => this.#anyWorker(), () => this.#anyWorker()],
@@ -181,8 +184,8 @@ export class WorkerRouter implements CallService {
     return reply;
   }
 
-  /** By the first choice; by the second as well if that is gone, or late and another worker: a busy worker does not
-   *  answer sooner for a repeated request. Undefined if none answers in time. */
+  /** Asks the first choice, and the second if the first is gone, or is late and another worker: a busy worker does
+   *  not answer sooner for a repeated request. Undefined if none answers in time. */
   async #byOneOf<T extends object>(
     [first, second]: readonly [Choice, Choice],
     ask: (worker: PooledWorker) => Promise<T>,
@@ -198,7 +201,7 @@ export class WorkerRouter implements CallService {
 
   async #orLate<T>(answer: Promise<T> | undefined): Promise<T | 'late' | undefined> {
     if (answer === undefined) return undefined;
-    // A failure is `answer`'s to report, now or later.
+    // `answer` reports a failure, now or later.
     answer.catch(() => undefined);
     try {
       return await withDeadline(this.#deps.clock, ASK_ANOTHER_MS, 'a webhook', answer);
@@ -213,7 +216,7 @@ export class WorkerRouter implements CallService {
     return holder ?? this.#fallback(run);
   }
 
-  /** For a call that no worker of ours holds: the workers that can reach its provider. */
+  /** A worker that can reach the provider of a call that no worker of this gateway holds. */
   #fallback(run: Run | undefined): Promise<PooledWorker> {
     const name = providerName.safeParse(run?.mode);
     return name.success && this.#isPbx(name.data) ? this.#pbxWorker() : this.#anyWorker();
@@ -223,19 +226,19 @@ export class WorkerRouter implements CallService {
     return this.#deps.providers.pbx.some((provider) => provider.name === name);
   }
 
-  /** For a webhook about a run. With one worker there is no choice, and nothing is read. */
+  /** The worker for a webhook about a run. With one worker there is no choice, and nothing is read. */
   #taker(runId: string): Promise<PooledWorker | undefined> {
     const { workers } = this.#deps;
     return workers.isSingle ? this.#pbxWorker() : this.#holder(runId);
   }
 
-  /** `id`: of a run or of a transfer. Undefined if it is none of ours. */
+  /** The worker that holds a call. `id`: of a run or of a transfer. Undefined if no worker of this gateway holds it. */
   async #holder(runId: string): Promise<PooledWorker | undefined> {
     const owner = await this.#deps.store.runs.owner(runOfId(runId));
     return owner && this.#deps.workers.byNode(owner.node);
   }
 
-  /** Throws WORKER_GONE. */
+  /** Any running worker. Throws WORKER_GONE. */
   async #anyWorker(): Promise<PooledWorker> {
     const { workers } = this.#deps;
     const now = workers.leastLoaded();
@@ -246,7 +249,7 @@ export class WorkerRouter implements CallService {
     return then;
   }
 
-  /** Throws WORKER_GONE. */
+  /** The worker with the PBX connections. Throws WORKER_GONE. */
   async #pbxWorker(): Promise<PooledWorker> {
     const { workers } = this.#deps;
     if (workers.pbxWorker() === undefined) await workers.untilThere(THERE_MS_MAX);
@@ -256,7 +259,7 @@ export class WorkerRouter implements CallService {
   }
 }
 
-/** Throws WORKER_GONE. */
+/** Selects a worker. Throws WORKER_GONE. */
 type Choice = () => Promise<PooledWorker>;
 
 function isLarge(context: StartCall['initialContext']): boolean {
@@ -267,7 +270,8 @@ function gone(): GatewayError {
   return new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
 }
 
-/** Undefined if the worker is gone, or too slow: then another one is asked. Throws the worker's errors. */
+/** The worker's answer. Undefined if the worker is gone or too slow: another one is then asked. Throws the worker's
+ *  errors. */
 async function attempt<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();

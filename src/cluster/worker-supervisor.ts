@@ -1,6 +1,6 @@
 // Starts the processes of a gateway (the API and the call workers), restarts one that died (at once, then with
-// backoff), kills one whose heartbeat stops, routes their messages, and stops them: first all finish their calls,
-// then all end.
+// backoff), kills one whose heartbeat stops, routes their messages, and stops them: first all finish their calls, then
+// all end.
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -26,45 +26,46 @@ import {
 import { handleOf, send } from './process-transport.ts';
 import { HEARTBEAT_MS } from './worker-commands.ts';
 
-/** Voices and recognisers are loaded on a machine that may be busy. */
+/** Deadline of a start: voices and recognisers are loaded on a machine that may be busy. */
 const START_MS_MAX = 90_000;
-/** Time for a process to end once it has no call. Then it is killed. */
+/** Time for a process to end when it has no call; then it is killed. */
 const LEAVE_MS_MAX = 20_000;
 
-/** The end of a process's standard error that is kept. V8 names an exhausted heap before a stack trace of 3,000. */
+/** Characters at the end of a process's standard error that are kept. V8 names an exhausted heap before a stack
+ *  trace of 3,000 characters. */
 const WORDS_CHARACTERS_MAX = 8_000;
-/** From the end of a process to the end of its output, which another process could keep open. */
+/** Wait from the end of a process to the end of its output, which another process could keep open. */
 const WORDS_MS_MAX = 1_000;
 /** V8's message before it aborts the process. */
 const HEAP_LIMIT = /heap out of memory|heap limit/;
 
-/** A process to keep running, whichever instance runs now. */
+/** A process to keep running, whichever instance runs at the moment. */
 interface Place {
   number: number;
   child: ChildProcess | undefined;
-  /** It waits for the listening socket; only the API does. */
+  /** Whether the process waits for the listening socket; only the API does. */
   awaitsListener: boolean;
   isServing: boolean;
   hasDrained: boolean;
-  /** Missed heartbeats in a row. */
+  /** Consecutive missed heartbeats. */
   missed: number;
   pause: RestartBackoff;
   restart: Timer | undefined;
-  /** Kills a process that does not come to serve. */
+  /** Kills a process that does not begin to serve in time. */
   late: Timer | undefined;
 }
 
-/** How a process ended, with the end of its standard error; or why there is none. */
+/** How a process ended, with the end of its standard error; or why it could not be started. */
 type Death = { code: number | null; signal: string | null; words: string } | { err: Error };
 
 export interface SupervisorOptions {
-  /** Call workers. At least one. */
+  /** Number of call workers, at least one. */
   workers: number;
-  /** The program of a process, with its name as the last arguments. */
+  /** Program of a process, which gets its name as the last arguments. */
   entry: EntryPoint;
-  /** For the API. Undefined: it binds by itself. */
+  /** Listening socket for the API. Undefined: the API binds by itself. */
   listener?: ListenHandle | undefined;
-  /** A process without a heartbeat for this long is killed; 0: none is. */
+  /** Time without a heartbeat after which a process is killed; 0: none is killed. */
   silentMsMax: number;
   clock: Clock;
   log: Log;
@@ -75,9 +76,9 @@ export class WorkerSupervisor {
   readonly #options: SupervisorOptions;
   readonly #places: Place[];
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
-  /** Of the gateway, once its database is open. */
+  /** Epoch of the gateway, once its database is open. */
   #epoch: string | undefined;
-  /** The gateway is about to stop, and still serves. */
+  /** Whether the gateway is about to stop, and still serves. */
   #isLeaving = false;
   /** Called when anything about a process has changed. */
   #watchers = new Set<() => void>();
@@ -115,8 +116,8 @@ export class WorkerSupervisor {
 
   /** Starts all processes at once: they load their modules while the gateway's database opens, and use it when
    *  `epoch` is known. Settles when all serve; the API listens once the workers serve. Throws WORKER_FAILED, and
-   *  what `epoch` throws; all processes are killed then. A process that dies before it has served is not
-   *  restarted: the person at the terminal must see the error. */
+   *  what `epoch` throws; all processes are then killed. A process that dies before it has served is not restarted:
+   *  the person at the terminal must see the error. */
   async start(epoch: Promise<string>): Promise<void> {
     for (const place of this.#places) this.#run(place);
     try {
@@ -140,7 +141,7 @@ export class WorkerSupervisor {
     this.#watchHeartbeats();
   }
 
-  /** Everything is still served for `graceMs`, while the API reports that the gateway is draining. */
+  /** Serves everything for another `graceMs`, while the API reports that the gateway is draining. */
   async leave(graceMs: number): Promise<void> {
     if (graceMs === 0) return;
     this.#isLeaving = true;
@@ -164,7 +165,7 @@ export class WorkerSupervisor {
     this.kill();
   }
 
-  /** At once. */
+  /** Kills all processes at once. */
   kill(): void {
     this.#phase = 'stopping';
     this.#heartbeats?.cancel();
@@ -212,7 +213,7 @@ export class WorkerSupervisor {
     });
   }
 
-  /** The process waits for it before it opens the database. */
+  /** Sends the epoch, for which a process waits before it opens the database. */
   #sendEpoch(place: Place): void {
     const { child, number } = place;
     if (this.#epoch === undefined || child === undefined) return;
@@ -222,13 +223,14 @@ export class WorkerSupervisor {
     });
   }
 
-  /** An error: the system has no memory or no process id left. */
+  /** Forks a process. Returns an error if the system has no memory or no process id left. */
   #fork(number: number): ChildProcess | Error {
     const { entry } = this.#options;
     const role = number === API ? ['api'] : ['worker', String(number)];
     try {
       return fork(entry.path, role, {
-        // A worker collects its garbage with all helpers: with one, 550 calls on one core had gaps in two runs of four.
+        // A worker collects its garbage with all helper threads: with one, 550 calls on one core had gaps in two runs
+        // of four.
         execArgv: [...entry.execArgv, ...(number === API ? engineThreadOptions() : [])],
         serialization: 'advanced',
         stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
@@ -238,7 +240,7 @@ export class WorkerSupervisor {
     }
   }
 
-  /** From a process, to the addressed one. The sender's number is checked. */
+  /** Forwards a message of a process to the addressed one. The sender's number is checked. */
   #forward(place: Place, text: unknown, handle: IpcHandle | undefined): void {
     const parsed = message.safeParse(text);
     if (!parsed.success || parsed.data.from !== place.number) {
@@ -293,7 +295,8 @@ export class WorkerSupervisor {
     });
   }
 
-  /** Counts ticks of its own timer, not time: while this process is blocked no heartbeat is read. */
+  /** Checks heartbeats. Counts ticks of its own timer, not time: while this process is blocked it reads no
+   *  heartbeat. */
   #watchHeartbeats(): void {
     const { clock, silentMsMax, log } = this.#options;
     if (silentMsMax === 0) return;
@@ -305,7 +308,7 @@ export class WorkerSupervisor {
         workerKills.inc();
         log.error({ worker: processName(place.number) }, 'a worker without a heartbeat is killed');
         place.child?.kill('SIGKILL');
-        place.missed = Number.NEGATIVE_INFINITY; // Once: its end may take longer than the next look.
+        place.missed = Number.NEGATIVE_INFINITY; // Once: the end may take long.
       }
       this.#watchHeartbeats();
     });
@@ -329,7 +332,7 @@ export class WorkerSupervisor {
     for (const watcher of [...this.#watchers]) watcher();
   }
 
-  /** Resolves when `isSo`, or after `ms`. */
+  /** Resolves when `isSo` returns true, or after `ms`. */
   #until(ms: number, isSo: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -353,7 +356,7 @@ function reasonOf(how: Death): 'heap_limit' | 'signal' | 'exit' | 'not_started' 
   return how.signal === null ? 'exit' : 'signal';
 }
 
-/** The number of the process that its arguments name; undefined: the first process. */
+/** Number of the process that its arguments name; undefined: the first process. */
 export function processIn(args: readonly string[]): number | undefined {
   const at = args.findIndex((word) => word === 'worker' || word === 'api');
   if (args[at] === 'api') return API;

@@ -99,12 +99,12 @@ export class PortableG722 {
   readonly #encoder = new Encoder();
   readonly #decoder = new Decoder();
 
-  /** As Codec.decode. */
+  /** Same contract as Codec.decode. */
   decode(payload: Uint8Array, pcm: Int16Array): number {
     return this.#decoder.decode(payload, pcm);
   }
 
-  /** As Codec.encode. */
+  /** Same contract as Codec.encode. */
   encode(pcm: Int16Array, payload: Uint8Array): number {
     return this.#encoder.encode(pcm, payload);
   }

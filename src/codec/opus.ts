@@ -124,7 +124,7 @@ function decodeInto(decoder: OpusDecoder, packet: Uint8Array, pcm: Int16Array): 
 
 let loaded: OpusPackage | undefined;
 
-/** Loaded at first use. */
+/** Loads the package at its first use. */
 function opusPackage(): OpusPackage {
   if (loaded !== undefined) return loaded;
   let found: unknown;

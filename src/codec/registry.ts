@@ -8,7 +8,7 @@ import { createG722 } from './g722.ts';
 import { l16, l16Wide } from './l16.ts';
 import { createOpus } from './opus.ts';
 
-/** By SDP encoding name (RFC 3551, table 4), with the clock rate after a slash if it is not 8 kHz. */
+/** Codecs by SDP encoding name (RFC 3551, table 4), with the clock rate after a slash if it is not 8 kHz. */
 const codecs: ReadonlyMap<string, Codec> = new Map(
   [pcmu, pcma, l16, l16Wide].map((codec) => [codec.name, codec]),
 );
@@ -22,9 +22,9 @@ const makers: ReadonlyMap<string, () => Codec> = new Map([
   ['OPUS/48000', () => createOpus(48_000)],
 ]);
 
-/** `PCMU`, `PCMA`, `L16` (8 kHz), `L16/16000`, `G722`, or `OPUS` at 8 kHz, `/16000`, `/24000`, `/48000`; the
- *  clock rate of 8 kHz may be written out (`PCMU/8000`). Letter case does not matter. Throws CODEC_UNKNOWN, and
- *  CODEC_MISSING for a codec whose package is not installed. */
+/** Codec for a name: `PCMU`, `PCMA`, `L16` (8 kHz), `L16/16000`, `G722`, or `OPUS` at 8 kHz, `/16000`, `/24000`,
+ *  `/48000`. The clock rate of 8 kHz may be written out (`PCMU/8000`). Letter case does not matter. Throws
+ *  CODEC_UNKNOWN, and CODEC_MISSING for a codec whose package is not installed. */
 export function codecByName(name: string): Codec {
   const wanted = name.toUpperCase().replace(/\/8000$/, '');
   const codec = codecs.get(wanted) ?? makers.get(wanted)?.();

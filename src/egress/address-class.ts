@@ -1,7 +1,7 @@
-// What kind of network an IP address belongs to: the public internet, a private network, or one that no request may
-// ever reach (link-local, cloud metadata, multicast, unspecified). An IPv6 address that carries an IPv4 address is at
-// least as restricted as that one, and is never public. Sources: IANA special-purpose address registries (IPv4, IPv6),
-// RFC 6890, RFC 6052 (NAT64), RFC 3056 (6to4), RFC 4380 (Teredo); the metadata addresses from the clouds' documents.
+// Class of an IP address: public internet, private network, or never allowed for requests (link-local, cloud metadata,
+// multicast, unspecified). An IPv6 address that contains an IPv4 address is at least as restricted as that one, and
+// never public. Sources: IANA special-purpose address registries (IPv4, IPv6), RFC 6890, RFC 6052 (NAT64), RFC 3056
+// (6to4), RFC 4380 (Teredo); metadata addresses from the clouds' documentation.
 
 import { BlockList, isIP } from 'node:net';
 
@@ -30,7 +30,7 @@ for (const [network, bits] of [
   never.addSubnet(network, bits, 'ipv6');
 }
 
-/** Of IPv4, what is not of the public internet. */
+/** IPv4 networks that are not part of the public internet. */
 const privateV4 = new BlockList();
 for (const [network, bits] of [
   ['10.0.0.0', 8],
@@ -48,8 +48,8 @@ for (const [network, bits] of [
   privateV4.addSubnet(network, bits, 'ipv4');
 }
 
-/** All that is handed out to networks of the public internet, and what is special inside of it: protocols, Teredo,
- *  benchmarks, documentation, 6to4. */
+/** IPv6 networks of the public internet, without the special ones inside: protocols, Teredo, benchmarks, documentation,
+ *  6to4. */
 const globalV6 = new BlockList();
 globalV6.addSubnet('2000::', 3, 'ipv6');
 const specialV6 = new BlockList();
@@ -62,7 +62,8 @@ for (const [network, bits] of [
   specialV6.addSubnet(network, bits, 'ipv6');
 }
 
-/** Where an IPv4 address lies in an IPv6 address of a network: at which byte, and whether its bits are inverted. */
+/** Position of an IPv4 address in IPv6 addresses of a network: the byte at which it starts, and whether its bits are
+ *  inverted. */
 interface Carrier {
   network: readonly [string, number];
   at: readonly (readonly number[])[];
@@ -86,7 +87,7 @@ const carrying = carriers.map((carrier) => {
   return { ...carrier, list };
 });
 
-/** 'never' for anything that is no IP address. */
+/** Class of an address. 'never' for anything that is not an IP address. */
 export function addressClass(address: string): AddressClass {
   const [bare = ''] = address.split('%');
   const version = isIP(bare);
@@ -101,7 +102,7 @@ function classOfV4(address: string): AddressClass {
 
 function classOfV6(address: string): AddressClass {
   const bytes = bytesOfV6(address);
-  // It has the form of an IPv4 address in IPv6.
+  // Its form is that of an IPv4 address in IPv6.
   if (bytes.every((byte, i) => byte === (i === 15 ? 1 : 0))) return 'private';
   if (never.check(address, 'ipv6')) return 'never';
   const embedded = carrying
@@ -116,7 +117,7 @@ function dotted(bytes: readonly number[], places: readonly number[], inverted?: 
   return places.map((place) => (bytes[place] ?? 0) ^ (inverted ? 0xff : 0)).join('.');
 }
 
-/** Of any text form, as in `::ffff:127.0.0.1`. */
+/** Bytes of an IPv6 address in any text form, such as `::ffff:127.0.0.1`. */
 function bytesOfV6(address: string): number[] {
   const quad = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
   const text = quad === null ? address : address.slice(0, quad.index) + pairOf(quad);

@@ -1,9 +1,8 @@
-// The egress rule: where the gateway connects to when an address is a user's (tools, webhooks, language models of
-// reviews, telephony configurations, PBXs). It is the guard against server-side request forgery (SSRF). While sign-up is
-// closed, private networks are open; while it is open, public addresses alone and what the operator names. Link-local
-// addresses and the metadata services of clouds are never reached. A name is resolved once for each connection, and the
-// connection goes to the addresses that were checked: DNS rebinding gains nothing. Addresses that the operator gives by
-// settings are not users' and do not pass here.
+// Egress rule: the addresses to which the gateway connects for users (tools, webhooks, language models of reviews,
+// telephony configurations, PBXs), as protection against server-side request forgery (SSRF). While sign-up is closed,
+// private networks are allowed; while it is open, only public addresses and those that the operator allows. Link-local
+// addresses and cloud metadata services are never allowed. A name is resolved once for each connection, which goes to
+// the checked addresses, so that DNS rebinding has no effect. Addresses in the operator's settings are not checked.
 
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
@@ -14,28 +13,31 @@ import { addressClass } from './address-class.ts';
 const URL_CHARACTERS_MAX = 4_000;
 
 export interface EgressSettings {
-  /** Anyone may get an organization: users are untrusted. */
+  /** Whether anyone can create an organization: users are then untrusted. */
   isSignUpOpen: boolean;
-  /** Host names, addresses and networks that are open beside public addresses: `crm.internal`, `10.1.0.0/16`. */
+  /** Host names, addresses and networks that are allowed besides public addresses: `crm.internal`, `10.1.0.0/16`. */
   allowed: readonly string[];
 }
 
 export interface Egress {
   /** Whether a connection may go to `address`, to which `host` resolved. */
   allows(address: string, host: string): boolean;
-  /** Throws OUTSIDE_FORBIDDEN for what is no http or https address, before its name is resolved. */
+  /** Checks a URL before its name is resolved. Throws OUTSIDE_FORBIDDEN if it is not an allowed http or https
+   *  address. */
   check(url: string): void;
-  /** The same, with all that its name resolves to now. A name that does not resolve passes: connections check again. */
+  /** Checks a URL and the addresses that its name resolves to now. A name that does not resolve passes: connections
+   *  check again. */
   checkResolved(url: string): Promise<void>;
-  /** Resolves names for connections. Sockets do not ask it for a literal address: `check` comes before. */
+  /** Resolves names for connections. Sockets do not call it for literal addresses, which `check` covers. */
   readonly lookup: LookupFunction;
-  /** Opens the connections of an `Agent`; literal addresses are checked here too. */
+  /** Opens the connections of an `Agent`. Checks literal addresses, too. */
   readonly connect: buildConnector.connector;
-  /** Users are untrusted: errors do not reveal what a network or a host answered, which would be a port scanner. */
+  /** Whether users are untrusted: errors then do not reveal the answer of a network or host, which would allow port
+   *  scans. */
   readonly hidesFaults: boolean;
 }
 
-/** Sign-up is closed and nothing is named: for what is built without settings. */
+/** Rule for closed sign-up without allowed addresses, for components that are built without settings. */
 export const CLOSED_EGRESS: EgressSettings = { isSignUpOpen: false, allowed: [] };
 
 export type Resolve = (
@@ -46,7 +48,7 @@ export type Resolve = (
 
 type Allows = (address: string, host: string) => boolean;
 
-/** `resolve`: as node:dns resolves names. */
+/** `resolve`: resolver like that of node:dns. */
 export function createEgress(
   settings: EgressSettings = CLOSED_EGRESS,
   resolve: Resolve = systemLookup,
@@ -123,7 +125,7 @@ function checkedLookup(allows: Allows, resolve: Resolve): LookupFunction {
   };
 }
 
-/** Rejects with OUTSIDE_FORBIDDEN only. */
+/** Resolves a host. Rejects only with OUTSIDE_FORBIDDEN. */
 function resolved(lookup: LookupFunction, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     lookup(host, {}, (error) => {

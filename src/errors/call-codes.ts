@@ -11,7 +11,7 @@ export const callErrors = {
     retry: false,
     text: "'{name}' is not ready for outbound calls. {reason}",
   },
-  /** Disabled by the gateway itself, which tries it again by itself. */
+  /** The gateway disabled it, and retries it by itself. */
   CONFIGURATION_INACTIVE: {
     retry: true,
     text: "'{name}' is not ready for outbound calls. {reason}",

@@ -30,17 +30,17 @@ export class GatewayError extends Error {
   }
 }
 
-/** The words of an error, with `facts` in them. */
+/** Text of an error with its `facts`. */
 export function errorText(code: ErrorCode, facts: Facts): string {
   return fill(table[code].text, facts);
 }
 
-/** Whether `text` is one of our codes, such as the reason of a close. */
+/** Whether `text` is an error code of the gateway, such as the reason of a close. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(table, text);
 }
 
-/** The code if `error` is one of ours, else undefined. */
+/** Code of `error` if it is a GatewayError, else undefined. */
 export function codeOf(error: unknown): ErrorCode | undefined {
   return error instanceof GatewayError ? error.code : undefined;
 }

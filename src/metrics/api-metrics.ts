@@ -1,4 +1,4 @@
-// The metrics of requests to the API: as in metrics.ts, which has the others and the registry.
+// Metrics of requests to the API. metrics.ts has the others and the registry.
 
 import { Gauge, Histogram } from 'prom-client';
 import { registry } from './metrics.ts';

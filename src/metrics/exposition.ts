@@ -5,7 +5,7 @@ import { nextTick, systemClock } from '../std/clock.ts';
 
 export type MetricSample = MetricObjectWithValues<MetricValue<string>>;
 
-/** The scrape yields after this time: all of it takes 4 to 12 ms with 2,000 sockets, mostly in system calls. */
+/** Time after which the scrape yields: all of it takes 4 to 12 ms with 2,000 sockets, mostly in system calls. */
 const READING_MS_MAX = 1;
 
 /** The text of a registry for Prometheus, in pieces between which calls run. */
@@ -23,7 +23,7 @@ export async function metricsOf(from: Registry): Promise<MetricSample[]> {
 /** The last scrape of each registry: a scrape sets some metrics and resets others, so two must not overlap. */
 const readings = new WeakMap<Registry, Promise<unknown>>();
 
-/** One scrape after the other. */
+/** Reads the metrics in pieces, one scrape after the other. */
 function inPieces<T>(from: Registry, read: (name: string) => Promise<T>): Promise<T[]> {
   const before = readings.get(from)?.catch(() => undefined);
   const reading = Promise.resolve(before).then(() => readAll(from, read));

@@ -1,4 +1,4 @@
-// A gauge that counts entries under a label when it is read, so that an entry may go out of date without a timer.
+// Gauge that counts entries under a label when it is read, so that an entry may expire without a timer.
 
 import { Gauge, type Registry } from 'prom-client';
 

@@ -7,7 +7,7 @@ import { FrameCounter } from './frame-counter.ts';
 export const registry = new Registry();
 const registers = [registry];
 
-/** Process and Node.js metrics; called once by main. */
+/** Registers the process and Node.js metrics. Called once by main. */
 export function collectProcessMetrics(): void {
   collectDefaultMetrics({ register: registry });
 }
@@ -19,7 +19,7 @@ const buildInfo = new Gauge({
   registers,
 });
 
-/** Called once by main of every process. */
+/** Sets the version. Called once by main of every process. */
 export function setBuildInfo(version: string): void {
   const { version: node, platform, arch } = process;
   buildInfo.set({ version, node, platform, arch }, 1);

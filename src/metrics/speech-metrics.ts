@@ -1,4 +1,4 @@
-// The metrics of speech services and language models: as in metrics.ts, which has the others and the registry.
+// Metrics of speech services and language models. metrics.ts has the others and the registry.
 
 import { Counter, Histogram } from 'prom-client';
 import { GaugeOfEntries } from './gauge-of-entries.ts';

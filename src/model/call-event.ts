@@ -1,5 +1,5 @@
-// The events of a call, as the run's append-only log stores them. Transcript, usage, latency, state and live
-// monitoring are projections of these events; nothing else is stored about a call's course.
+// Events of a call, as the run's append-only log stores them. Transcript, usage, latency, state and live monitoring are
+// projections of these events; no other record of the call's course is stored.
 
 import { z } from 'zod';
 import { endReason } from './end-reason.ts';
@@ -39,15 +39,15 @@ export type TransferOutcome = z.infer<typeof transferOutcome>;
 
 /** Milliseconds from the end of the caller's speech to the agent's first sample on the wire, by part. */
 export const turnLatency = z.object({
-  /** From the end of speech to the decision that the turn is over (endpointing). */
+  /** Time from the end of speech to the decision that the turn is over (endpointing). */
   endpointingMs: z.number(),
-  /** From that decision to the final transcript. */
+  /** Time from that decision to the final transcript. */
   recognitionMs: z.number(),
-  /** From the final transcript to the first sentence to say (0 for the scripted policy). */
+  /** Time from the final transcript to the first sentence to say (0 for the scripted policy). */
   modelMs: z.number(),
-  /** From the first sentence to its first samples. */
+  /** Time from the first sentence to its first samples. */
   speechMs: z.number(),
-  /** From the end of the caller's speech to the agent's first frame on the socket. */
+  /** Time from the end of the caller's speech to the agent's first frame on the socket. */
   totalMs: z.number(),
   /** The gateway's own share: total without endpointing, recognition, model and synthesis. */
   gatewayMs: z.number(),
@@ -68,25 +68,25 @@ const body = z.discriminatedUnion('type', [
     providerStatus: z.string(),
     callId: z.string(),
     durationS: z.number().nullable(),
-    /** The provider's own fields, secrets removed. */
+    /** Fields of the provider, without secrets. */
     raw: z.record(z.string(), z.unknown()),
   }),
   z.object({ type: z.literal('call.answered-by'), answeredBy: z.string() }),
-  /** How the destination of a transfer took the call, as its provider reports; also after the end of the run. */
+  /** Progress of a transfer's destination, as its provider reports it; also after the end of the run. */
   z.object({
     type: z.literal('transfer.result'),
     transferId: z.string(),
     outcome: transferOutcome,
-    /** The provider's word, and its id of the destination's leg. */
+    /** Status in the provider's word, and its id of the destination's leg. */
     providerStatus: z.string(),
     callId: z.string(),
     durationS: z.number().nullable(),
   }),
   z.object({ type: z.literal('media.started'), codec: z.string(), rateHz: z.number() }),
-  /** The media's connection was lost, and came back. */
+  /** The media's connection was lost, or came back. */
   z.object({ type: z.literal('media.interrupted') }),
   z.object({ type: z.literal('media.restored'), outageMs: z.number() }),
-  /** The far end has put the call on hold, and is back. */
+  /** The far end has put the call on hold, or has ended the hold. */
   z.object({ type: z.literal('call.held') }),
   z.object({ type: z.literal('call.unheld'), heldMs: z.number() }),
   z.object({
@@ -111,14 +111,15 @@ const body = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('user.backchannel'),
     text: z.string(),
-    /** Words that were certainly recognised, and spoken while the agent could not be interrupted: part of the transcript. */
+    /** Set for words that were certainly recognised, and spoken while the agent could not be interrupted: part of the
+     *  transcript. */
     muted: z.object({ startMs: z.number(), endMs: z.number() }).optional(),
   }),
   z.object({
     type: z.literal('agent.said'),
     utteranceId: z.number(),
     kind: utteranceKind,
-    /** Only what the caller has certainly heard. */
+    /** Words that the caller has certainly heard. */
     text: z.string(),
     interrupted: z.boolean(),
     nodeId: z.string().nullable(),
@@ -129,7 +130,7 @@ const body = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('interruption'),
     cause: z.enum(['speech', 'dtmf']),
-    /** From the caller's real onset of speech to the decision, and to silence on the wire. */
+    /** Milliseconds from the caller's real onset of speech to the decision, and to silence on the wire. */
     decisionMs: z.number(),
     silenceMs: z.number(),
   }),
@@ -144,10 +145,10 @@ const body = z.discriminatedUnion('type', [
     promptTokens: z.number(),
     completionTokens: z.number(),
     cachedTokens: z.number(),
-    /** Missing in events of older versions. */
+    /** Absent in events of older versions. */
     cacheWriteTokens: z.number().optional(),
     reasoningTokens: z.number().optional(),
-    /** The request was aborted: the tokens are the gateway's estimate. */
+    /** Whether the request was aborted, so that the tokens are the gateway's estimate. */
     isEstimated: z.boolean().optional(),
   }),
   z.object({
@@ -180,14 +181,14 @@ const body = z.discriminatedUnion('type', [
     type: z.literal('variables.extracted'),
     nodeId: z.string(),
     values: z.record(z.string(), z.unknown()),
-    /** Without a model: the source of each value, or why there is none. */
+    /** Source of each value without a model, or why there is none. */
     details: z
       .record(
         z.string(),
         z.object({
           source: turnSource.nullable(),
           confidence: z.number().nullable(),
-          /** The caller's turn with the value, counted from 1. */
+          /** Number of the caller's turn with the value, counted from 1. */
           turn: z.number().nullable(),
           reason: z.literal('not_extracted').nullable(),
         }),
@@ -199,7 +200,7 @@ const body = z.discriminatedUnion('type', [
     code: z.string(),
     message: z.string(),
     fatal: z.boolean(),
-    /** Of a speech service whose owner must change a key, an account or a setting. */
+    /** The speech service whose owner must change a key, an account or a setting. */
     service: z
       .object({
         job: z.enum(['llm', 'tts', 'stt']),
@@ -208,11 +209,12 @@ const body = z.discriminatedUnion('type', [
         detail: z.string(),
       })
       .optional(),
-    /** The call went on with another speech service, or passed one by that failed in other calls; the fault may pass. */
+    /** Set if the call continued with another speech service, or skipped one that failed in other calls; the fault may
+     *  pass. */
     change: z
       .object({
         job: z.enum(['llm', 'tts', 'stt']),
-        /** As in `service`, or the error's code. */
+        /** Kind as in `service`, or the error's code. */
         kind: z.string(),
         from: z.string(),
         fromModel: z.string(),
@@ -227,7 +229,7 @@ const body = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('call.ended'),
     reason: endReason,
-    /** Who ended it. */
+    /** The party that ended the call. */
     by: z.enum(['caller', 'agent', 'provider', 'gateway']),
     durationS: z.number(),
   }),

@@ -1,10 +1,10 @@
-// A campaign: one agent that calls a list of contacts, and its settings. Source: specification §2.6 and §3,
-// contract §9.1, §9.2 and §9.7.
+// Campaigns: one agent that calls a list of contacts, with its settings. Source: specification §2.6 and §3, contract
+// §9.1, §9.2 and §9.7.
 
 import { z } from 'zod';
 
-/** `created -> syncing -> running <-> paused -> completed | failed`, and `cancelled` from any of the first four; the
- *  last three are never left. */
+/** States: `created -> syncing -> running <-> paused -> completed | failed`, and `cancelled` from any of the first
+ *  four; the last three are final. */
 export const campaignState = z.enum([
   'created',
   'syncing',
@@ -18,10 +18,10 @@ export type CampaignState = z.infer<typeof campaignState>;
 
 export const ENDED_STATES: readonly CampaignState[] = ['completed', 'failed', 'cancelled'];
 
-/** Why a campaign that was started places no call just now. `contact_file`: it is being read. `telephony`: the
- *  configuration is inactive. `provider`: it fails all dials. `schedule`: outside the hours. `retry`: the next contact
- *  is due later. `calls_under_way`: no other contact is left. `call_limit`: the campaign's own. `organization_limit`: calls
- *  of the organization. */
+/** Why a started campaign places no call at present. `contact_file`: it is being read. `telephony`: the configuration
+ *  is inactive. `provider`: it fails all dials. `schedule`: outside the hours. `retry`: the next contact is due later.
+ *  `calls_under_way`: no other contact is left. `call_limit`: the campaign's own limit. `organization_limit`: the
+ *  organization's limit. */
 export const campaignWaitReason = z.enum([
   'contact_file',
   'telephony',
@@ -35,9 +35,9 @@ export const campaignWaitReason = z.enum([
 
 export interface CampaignWait {
   reason: z.infer<typeof campaignWaitReason>;
-  /** For people. */
+  /** Text for users. */
   message: string;
-  /** When it ends, if that is known. */
+  /** Time when the wait ends; null if that is not known. */
   until: Date | null;
 }
 
@@ -45,7 +45,7 @@ export interface CampaignWait {
 export const retryReason = z.enum(['busy', 'no_answer', 'voicemail']);
 export type RetryReason = z.infer<typeof retryReason>;
 
-/** Also why the gateway itself may call again: it stopped before anyone answered. */
+/** Reasons for a retry, including the gateway's own: it stopped before anyone answered. */
 export type ContactRetryReason = RetryReason | 'interrupted';
 
 /** Result of an attempt. `unknown`: it is not known whether a call was placed. `not_placed`: no call was placed,
@@ -66,16 +66,16 @@ export type AttemptOutcome =
 /** Outcomes that say nothing about the contact: a redial of unreached contacts includes them. */
 export const UNHEARD: readonly AttemptOutcome[] = ['unknown', 'not_placed', 'interrupted'];
 
-/** A provider that fails this many dials in a row counts as down; fewer may be chance. */
+/** Consecutive failed dials after which a provider counts as down; fewer may be chance. */
 export const DIAL_FAULTS_MAX = 5;
-/** Between two test dials to a provider that is down. */
+/** Pause between two test dials to a provider that is down. */
 export const PROBE_MS = 15_000;
 
 export const retrySettings = z.object({
   enabled: z.boolean(),
-  /** Attempts after the first, 0..10. */
+  /** Attempts after the first, 0 to 10. */
   maxRetries: z.int(),
-  /** 30..3600. */
+  /** Pause before a retry in seconds, 30 to 3600. */
   delayS: z.int(),
   onBusy: z.boolean(),
   onNoAnswer: z.boolean(),
@@ -95,16 +95,16 @@ export const RETRY_DEFAULT: RetrySettings = {
 
 export const scheduleSettings = z.object({
   enabled: z.boolean(),
-  /** IANA name. */
+  /** IANA name of the time zone. */
   timezone: z.string(),
-  /** When calls may be placed, in that zone. An end before the start means the next day; the end is exclusive. */
+  /** Times when calls may be placed, in that zone. An end before the start means the next day; the end is exclusive. */
   slots: z.array(
     z.object({
-      /** 0 is Monday. */
+      /** Day of the week; 0 is Monday. */
       dayOfWeek: z.int(),
-      /** `00:00` to `23:59`. */
+      /** Start: `00:00` to `23:59`. */
       start: z.string(),
-      /** `00:01` to `24:00`. */
+      /** End: `00:01` to `24:00`. */
       end: z.string(),
     }),
   ),
@@ -113,11 +113,11 @@ export type ScheduleSettings = z.infer<typeof scheduleSettings>;
 
 export const breakerSettings = z.object({
   enabled: z.boolean(),
-  /** Share of failures at which calls stop, 0..1. */
+  /** Share of failures at which calls stop, 0 to 1. */
   failureThreshold: z.number(),
-  /** 30..600. */
+  /** Length of the window in seconds, 30 to 600. */
   windowS: z.int(),
-  /** 1..100. */
+  /** Fewest calls in the window, 1 to 100. */
   minCalls: z.int(),
 });
 export type BreakerSettings = z.infer<typeof breakerSettings>;
@@ -130,16 +130,16 @@ export const BREAKER_DEFAULT: BreakerSettings = {
   minCalls: 5,
 };
 
-/** Calls that a campaign without another setting places in a second. */
+/** Calls per second of a campaign without this setting. */
 export const RATE_PER_SECOND_DEFAULT = 1;
 
 export interface CampaignSettings {
   retry: RetrySettings;
-  /** Concurrent calls; null: the organization's limit. */
+  /** Largest number of concurrent calls; null: the organization's limit. */
   maxConcurrency: number | null;
-  /** Null: at any time. */
+  /** Null: calls may be placed at any time. */
   schedule: ScheduleSettings | null;
-  /** Null: the default. */
+  /** Null: the default applies. */
   breaker: BreakerSettings | null;
   ratePerSecond: number;
 }
@@ -147,9 +147,9 @@ export interface CampaignSettings {
 export interface CampaignLogEntry {
   at: Date;
   level: 'info' | 'warning' | 'error';
-  /** For programs, such as `source_sync_failed`. */
+  /** Name for programs, such as `source_sync_failed`. */
   event: string;
-  /** For people. */
+  /** Text for users. */
   message: string;
   details: Record<string, unknown> | null;
 }
@@ -169,18 +169,18 @@ export interface Campaign extends CampaignSettings {
   sourceSync: SourceSync;
   sourceSyncedAt: Date | null;
   sourceError: string | null;
-  /** Null until the file is read. */
+  /** Number of rows; null until the file is read. */
   totalRows: number | null;
-  /** Null: the organization's default at the time of each call. */
+  /** Telephony configuration; null: the organization's default at the time of each call. */
   configurationId: string | null;
   configurationName: string | null;
   /** The campaign whose unreached contacts this one calls. */
   parentCampaignId: string | null;
-  /** While its provider fails all dials: over this configuration. */
+  /** Configuration whose provider fails all dials, while the campaign waits for it. */
   waitsForConfigurationId: string | null;
-  /** The campaign that calls this one's. */
+  /** The campaign that redials this one's unreached contacts. */
   redialedCampaignId: string | null;
-  /** Newest last; the oldest are dropped. */
+  /** Log entries, the newest last; the oldest are dropped. */
   logs: CampaignLogEntry[];
   createdAt: Date;
   startedAt: Date | null;

@@ -4,12 +4,12 @@
 export interface Clip {
   id: string;
   organizationId: string;
-  /** Null: for every agent of the organization. */
+  /** The agent with the clip; null: every agent of the organization. */
   workflowId: string | null;
   userId: string | null;
   /** `recording_id` on the wire: unique among the organization's clips that are not deleted. */
   name: string;
-  /** The words of the clip. */
+  /** Words of the clip. */
   transcript: string;
   storageKey: string;
   ttsProvider: string | null;
@@ -20,5 +20,5 @@ export interface Clip {
   createdAt: Date;
 }
 
-/** How a workflow names a clip: a start node by the row's id, everything else by name (contract §5.3). */
+/** Reference of a workflow to a clip: start nodes use the row's id, everything else the name (contract §5.3). */
 export type ClipRef = { by: 'id' | 'name'; value: string };

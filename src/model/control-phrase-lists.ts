@@ -1,7 +1,6 @@
-// The lists of control-phrases, by language (ISO 639-1): whole utterances in lower case without punctuation; of Chinese,
-// Japanese and Thai without spaces, as any letters that follow one another make phrases there; of Hindi in Latin letters as
-// well, as recognisers of several languages write it. A phrase
-// that acknowledges in one language means nothing else in another: lists of all languages are used together.
+// Lists of control-phrases.ts by language (ISO 639-1): whole utterances in lower case without punctuation; Chinese,
+// Japanese and Thai without spaces; Hindi in Latin letters too, as multilingual recognisers write it. A phrase that
+// acknowledges in one language means nothing else in another: lists of all languages are used together.
 
 /** Backchannels: acknowledgements of a listener that are no attempt to interrupt. */
 export const BACKCHANNELS: Record<string, readonly string[]> = {
@@ -133,7 +132,7 @@ export const BACKCHANNELS: Record<string, readonly string[]> = {
   ],
 };
 
-/** Interrupts in any case, also as the begin of a longer sentence. */
+/** Phrases that interrupt in any case, also as the beginning of a longer sentence. */
 export const STOPS: Record<string, readonly string[]> = {
   en: [
     ...['no', 'nope', 'no no', 'no wait', 'actually', 'excuse me', 'sorry', 'pardon', 'enough'],
@@ -169,11 +168,11 @@ export const STOPS: Record<string, readonly string[]> = {
     '取消',
   ],
   ja: ['いいえ', 'いえ', '違います', '違う', 'すみません', 'もしもし', 'キャンセル', 'もういい'],
-  // Without a word behind it, no (ไม่) also begins "never mind" (ไม่เป็นไร).
+  // Thai "no" (ไม่) alone also begins "never mind" (ไม่เป็นไร), so it has a word behind it here.
   th: ['ไม่ใช่', 'ไม่เอา', 'ไม่ครับ', 'ไม่ค่ะ', 'ไม่ได้', 'ขอโทษ', 'ฮัลโหล', 'พอแล้ว', 'ยกเลิก'],
 };
 
-/** Asks the agent to be silent for a while. Interrupts too. */
+/** Phrases that ask the agent to be silent for a while. They interrupt too. */
 export const WAITS: Record<string, readonly string[]> = {
   en: [
     ...['stop', 'stop it', 'stop talking', 'stop there', 'please stop', 'wait', 'wait a minute'],

@@ -1,6 +1,5 @@
 // Short phrases that control a conversation in any agent: acknowledgements that are no turn, phrases that always
-// interrupt, requests to wait, yes and no, goodbye. The lists are in control-phrase-lists. No recognition and no
-// policy here.
+// interrupt, requests to wait, yes and no, goodbye. The lists are in control-phrase-lists.ts.
 
 import { isUnspaced, spacedOut, wordSpans } from '../std/text/unspaced-text.ts';
 import {
@@ -13,24 +12,24 @@ import {
 
 export type AnswerKind = keyof typeof ENGLISH_ANSWERS;
 
-/** An acknowledgement has at most this many words; longer texts are turns. */
+/** Words of the longest acknowledgement; longer texts are turns. */
 const BACKCHANNEL_WORDS_MAX = 4;
 const BACKCHANNEL_LETTERS_MAX = 16;
-/** A longer text that has such a phrase is a turn. */
+/** Words of the longest request to wait; a longer text with such a phrase is a turn. */
 const WAIT_WORDS_MAX = 7;
 const WAIT_LETTERS_MAX = 24;
 
-/** Code units that are enough for each phrase and the word behind it. */
+/** Code units of a text's beginning that are enough for each phrase and the word behind it. */
 const BEGIN_MAX = 80;
 
-/** Of one language, by which words of a caller are looked up while they speak. */
+/** Phrases of one language, in which a caller's words are looked up while they speak. */
 interface Phrases {
   whole: ReadonlySet<string>;
-  /** What phrases of several words begin with, up to the last word but one. */
+  /** Beginnings of phrases of several words, up to the last word but one. */
   begins: ReadonlySet<string>;
 }
 
-/** By language, and of all languages: which one a caller speaks is seldom known. */
+/** Phrases by language, and of all languages: the caller's language is seldom known. */
 interface PhraseLists {
   of: ReadonlyMap<string, readonly [Phrases]>;
   all: readonly Phrases[];
@@ -41,10 +40,10 @@ const NONE: Phrases = { whole: new Set(), begins: new Set() };
 const backchannels = spelled(BACKCHANNELS);
 const stops = spelled(STOPS);
 const waits = spelled(WAITS);
-/** With the words around them. */
+/** Requests to wait with the words around them. */
 const politeWaits = spelled(WAITS, POLITE_WORDS);
 
-/** Lower case, words with their vowel signs and apostrophes only, single spaces. */
+/** Text in lower case with words, their vowel signs and apostrophes only, and single spaces. */
 export function plainWords(text: string): string {
   return text
     .normalize('NFC')
@@ -59,8 +58,8 @@ export function phrasesOf(kind: AnswerKind): readonly string[] {
   return ENGLISH_ANSWERS[kind];
 }
 
-/** Whether the text is only an acknowledgement ("mhm", "okay, yeah") that should not stop the agent and is no
- *  turn. Where the agent has just asked, "yeah" is an answer: the caller of this function must know. `language` as in
+/** Whether the text is only an acknowledgement ("mhm", "okay, yeah") that should not stop the agent and is no turn.
+ *  After a question of the agent "yeah" is an answer, which the caller of this function must check. `language` as in
  *  `en-US`; all languages if it is not known. */
 export function isBackchannel(text: string, language?: string): boolean {
   const words = partsOf(text).split(' ');
@@ -89,7 +88,8 @@ export function isStopWord(text: string, language?: string): boolean {
   );
 }
 
-/** Whole words from the begin of the text, as `partsOf` has them: a car park (停车场) does not begin with "stop" (停). */
+/** Beginnings of the text by whole words, as `partsOf` returns them: a car park (停车场) does not begin with "stop"
+ *  (停). */
 function beginsOf(text: string): string[] {
   const plain = plainWords(text).slice(0, BEGIN_MAX);
   return wordSpans(plain).map(({ end }) => partsOf(plain.slice(0, end)));
@@ -112,13 +112,13 @@ export function isGoodbye(text: string): boolean {
   return phrasesOf('goodbye').some((phrase) => plain.includes(` ${phrase} `));
 }
 
-/** Of what phrases are made: words; letters, where the script has no spaces between words. With single spaces. */
+/** Parts of phrases with single spaces: words, or letters where the script has no spaces between words. */
 function partsOf(text: string): string {
   const plain = plainWords(text);
   return isUnspaced(plain) ? spacedOut(plain).replace(/ +/g, ' ').trim() : plain;
 }
 
-/** Each language's phrases, and `more`. */
+/** The phrases of each language, with `more` around them. */
 function spelled(
   lists: Record<string, readonly string[]>,
   more: readonly string[] = [],
@@ -135,7 +135,7 @@ function beginsOfPhrase(phrase: string): string[] {
   return words.slice(1).map((_word, index) => words.slice(0, index + 1).join(' '));
 }
 
-/** One language's phrases, or those of all, in the same order in each of the lists. */
+/** The phrases of one language, or those of all, in the same order in each of the lists. */
 function listsOf({ of, all }: PhraseLists, language: string | undefined): readonly Phrases[] {
   return (language === undefined ? undefined : of.get(language.slice(0, 2).toLowerCase())) ?? all;
 }

@@ -1,10 +1,10 @@
-// Credentials that an organization's requests carry to other systems: their kinds, the fields of each kind, and the
+// Credentials that an organization's requests send to other systems: their kinds, the fields of each kind, and the
 // resulting headers. Source: contract §10.2; header syntax: RFC 9110, 5.5 and 5.6.2.
 
 import { z } from 'zod';
 
 const NAME_CHARACTERS_MAX = 200;
-/** Servers take about 8 kB of headers. */
+/** Longest header value: servers accept about 8 kB of headers. */
 const VALUE_CHARACTERS_MAX = 6_000;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\x20-\x7e\x80-\xff]*$/;
@@ -44,7 +44,7 @@ export const credentialType = z.enum([
 ]);
 export type CredentialType = z.infer<typeof credentialType>;
 
-/** What clients may read of a credential. */
+/** A credential without its secrets, as clients read it. */
 export interface Credential {
   id: string;
   uuid: string;
@@ -53,18 +53,18 @@ export interface Credential {
   description: string | null;
   type: CredentialType;
   createdAt: Date;
-  /** Null until it is changed. */
+  /** Time of the last change; null before one. */
   updatedAt: Date | null;
 }
 
-/** Longer than any service's secrets; servers take about 8 kB of headers. */
+/** Longest secret, above any service's; servers accept about 8 kB of headers. */
 const SECRET_CHARACTERS_MAX = 6_000;
 
 const headerName = requestHeaderName.refine((name) => name.toLowerCase() !== 'content-type', {
   error: 'this cannot be the name of a header of your own',
 });
 const headerValue = requestHeaderValue.min(1);
-/** Sent in base64, so any character is allowed. */
+/** Text that is sent in base64, so any character is allowed. */
 const freeText = z.string().max(SECRET_CHARACTERS_MAX);
 
 export const credentialData = {
@@ -72,14 +72,14 @@ export const credentialData = {
   api_key: z.object({ header_name: headerName, api_key: headerValue }),
   bearer_token: z.object({ token: headerValue }),
   basic_auth: z.object({
-    // The first colon ends it (RFC 7617).
+    // The first colon ends the name (RFC 7617).
     username: freeText.min(1).refine((name) => !name.includes(':'), { error: 'without a colon' }),
     password: freeText,
   }),
   custom_header: z.object({ header_name: headerName, header_value: headerValue }),
 } as const satisfies Record<CredentialType, z.ZodObject>;
 
-/** The headers of a credential. `data` has passed its schema; data that has not gives no header. */
+/** Headers of a credential. `data` has passed its schema; other data gives no header. */
 export function headersOfCredential(
   type: CredentialType,
   data: Record<string, unknown>,

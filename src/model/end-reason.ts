@@ -1,4 +1,4 @@
-// Why a call ended. Source: contract §8.9 (the pipeline's reasons, then the provider's).
+// Reasons why calls end. Source: contract §8.9 (the pipeline's reasons, then the provider's).
 
 import { z } from 'zod';
 
@@ -20,7 +20,7 @@ export const ownEndReasons = [
   'pipeline_error',
 ] as const;
 
-/** Of calls that a fault ended, ours or that of a service. */
+/** Reasons of calls that a fault ended, ours or that of a service. */
 export const faultReasons: ReadonlySet<string> = new Set<EndReason>([
   'pipeline_error',
   'unexpected_error',
@@ -29,11 +29,11 @@ export const faultReasons: ReadonlySet<string> = new Set<EndReason>([
 
 const providersReasons = ['no-answer', 'busy', 'failed', 'canceled', 'error'] as const;
 
-/** In the order in which the API lists them. */
+/** All reasons in the order in which the API lists them. */
 export const endReason = z.enum([...ownEndReasons, ...providersReasons]);
 export type EndReason = z.infer<typeof endReason>;
 
-/** Dispositions of calls that were handed over; the last one is the reference's. */
+/** Dispositions of transferred calls; the last one is the reference's. */
 export const transferDispositions: ReadonlySet<string> = new Set([
   'transfer_call',
   'call_transferred',

@@ -19,15 +19,14 @@ export interface ExpectedInput {
   /** Lower-case phrases without punctuation. */
   phrases: readonly string[];
   slots: readonly SlotType[];
-  /** Phrases of the agent's other steps: recognised as themselves where they are said here, and no answer. Default:
-   *  none. */
+  /** Phrases of the agent's other steps: recognised if the caller says them here, but no answer. Default: none. */
   elsewhere?: readonly string[];
   /** Words that a recogniser should prefer (open speech). */
   boost: readonly string[];
   digits?: {
-    /** Digits after which an entry is complete. */
+    /** Number of digits after which an entry is complete. */
     countMax: number;
-    /** Ends an entry early. */
+    /** Key that ends an entry early. */
     terminator: '#' | '*' | null;
   };
 }

@@ -1,22 +1,22 @@
-// Size limits of the JSON that clients store. Larger JSON costs every call that uses it time on the event loop that
+// Size limits of the JSON that clients store. Larger JSON would delay every call that uses it, on the event loop that
 // carries its audio. Larger JSON of earlier versions stays readable, but starts no call.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import { type JsonLimits, jsonTextExcess } from '../std/json-size.ts';
 import type { WorkflowVersion } from './workflow.ts';
 
-/** An agent of 500 nodes with long prompts has a third of each limit. */
+/** Limits of a definition. An agent of 500 nodes with long prompts has a third of each. */
 export const DEFINITION_LIMITS: JsonLimits = {
   bytesMax: 1_048_576,
   valuesMax: 20_000,
   depthMax: 40,
 };
 
-/** Variables, settings and metadata. */
+/** Limits of variables, settings and metadata. */
 export const CONTEXT_LIMITS: JsonLimits = { bytesMax: 65_536, valuesMax: 2_000, depthMax: 40 };
 
-/** A run's initial context: the client's, the agent's template variables, the fetched variables, and what the
- *  gateway adds. */
+/** Limits of a run's initial context: the client's, the agent's template variables, the fetched variables, and the
+ *  gateway's additions. */
 export const RUN_CONTEXT_LIMITS: JsonLimits = { bytesMax: 262_144, valuesMax: 8_000, depthMax: 40 };
 
 type Content = Pick<WorkflowVersion, 'definition' | 'configurations' | 'templateContextVariables'>;
@@ -30,7 +30,7 @@ const PARTS: readonly [keyof Content, name: string, JsonLimits][] = [
   ['templateContextVariables', 'its template variables have', CONTEXT_LIMITS],
 ];
 
-/** In words, what is too large in a stored version; undefined if calls can use it. */
+/** The exceeded limit of a stored version, as text; undefined if calls can use it. */
 export function contentExcess(content: ContentText): string | undefined {
   for (const [part, name, limits] of PARTS) {
     const excess = jsonTextExcess(content[part], limits);
@@ -39,7 +39,7 @@ export function contentExcess(content: ContentText): string | undefined {
   return undefined;
 }
 
-/** Throws AGENT_OVERSIZED. */
+/** Returns the version if calls can use it. Throws AGENT_OVERSIZED. */
 export function requireUsable<Version extends Content>(version: Version): Version {
   const excess = contentExcess({
     definition: JSON.stringify(version.definition),

@@ -1,13 +1,13 @@
-// Language tags as settings have them. Source: BCP 47 (RFC 5646), of which settings take language, script and region.
+// Language tags in settings: the language, script and region of BCP 47 (RFC 5646).
 
 const TAG = /^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/;
 
-/** Whether the text is a tag in its form and in the order of its parts: `de-12` is none. */
+/** Whether the text has the form of a tag, with its parts in order: `de-12` has not. */
 export function isLanguageTag(text: string): boolean {
   return TAG.test(text) && nameOf(text) !== undefined;
 }
 
-/** `de` of `de-AT`. */
+/** The primary language: `de` of `de-AT`. */
 export function primaryLanguage(tag: string): string {
   return tag.split(/[-_]/, 1)[0]?.toLowerCase() ?? '';
 }
@@ -23,12 +23,12 @@ export function withRegion(tag: string): string {
   return region === undefined ? tag : `${language}-${region}`;
 }
 
-/** `German`; the text itself where it has no name, or is no tag. */
+/** English name of the language (`German`); the text itself if it has no name, or is not a tag. */
 export function languageName(tag: string): string {
   return nameOf(tag) ?? tag;
 }
 
-/** Undefined: no tag. */
+/** Name of the tag; undefined if it is invalid. */
 function nameOf(tag: string): string | undefined {
   const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'code' });
   try {

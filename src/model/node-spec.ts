@@ -29,11 +29,11 @@ const propertyOption = z
   })
   .meta({ id: 'PropertyOption' });
 
-/** For forms. The reference's Python client refuses the whole catalogue if there is any other key. */
+/** Options for forms. The reference's Python client refuses the whole catalogue if there is any other key. */
 const rendererOptions = z
   .object({
     layout: z.null(),
-    /** Without it a number is an integer. */
+    /** Whether the number may have a fraction. Default: an integer. */
     number_input: z.object({ fractional: z.boolean() }).meta({ id: 'NumberInputOptions' }),
   })
   .meta({ id: 'PropertyRendererOptions' });

@@ -1,5 +1,5 @@
-// Prices of speech services, set by the operator, and the cost of a run at these prices. Prices change monthly: the
-// gateway ships none.
+// Prices of speech services, set by the operator, and the cost of a run at these prices. The gateway includes no
+// prices, which change monthly.
 
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -8,23 +8,23 @@ import { isObject } from '../std/json.ts';
 const usd = z.number().min(0).max(1_000_000);
 
 const priceTable = z.strictObject({
-  /** By `service|||model`, or `service` for all of its models. US dollars. */
+  /** Prices in US dollars by `service|||model`, or by `service` for all of its models. */
   llm: z
     .record(
       z.string(),
       z.strictObject({
         prompt_per_million: usd,
         completion_per_million: usd,
-        /** Default: as other prompt tokens. */
+        /** Default: the price of other prompt tokens. */
         cached_per_million: usd.optional(),
-        /** Default: as other prompt tokens. */
+        /** Default: the price of other prompt tokens. */
         cache_write_per_million: usd.optional(),
       }),
     )
     .default({}),
   tts: z.record(z.string(), z.strictObject({ per_million_characters: usd })).default({}),
   stt: z.record(z.string(), z.strictObject({ per_hour: usd })).default({}),
-  /** Of the call itself, with any provider. */
+  /** Price of the call itself, with any provider. */
   call: z.strictObject({ per_minute: usd }).optional(),
 });
 
@@ -33,11 +33,11 @@ export type PriceTable = z.infer<typeof priceTable>;
 export interface RunCost {
   total_cost_usd: number;
   cost_breakdown_usd: { llm: number; tts: number; stt: number; call: number };
-  /** Services that did something and have no price; their cost is missing in the total. */
+  /** Used services without a price; their cost is missing in the total. */
   services_without_price: string[];
 }
 
-/** The path of a price table in a setting: the file is read once. */
+/** Path of a price table in a setting: the file is read once. */
 export const priceFile = z.string().transform((path, context) => {
   try {
     return readPriceTable(readFileSync(path, 'utf8'));
@@ -48,7 +48,7 @@ export const priceFile = z.string().transform((path, context) => {
   }
 });
 
-/** Throws an Error in words for text that is no price table. */
+/** Parses a price table. Throws an Error with a readable message. */
 export function readPriceTable(text: string): PriceTable {
   let parsed: unknown;
   try {
@@ -61,7 +61,7 @@ export function readPriceTable(text: string): PriceTable {
   throw new Error(z.prettifyError(table.error));
 }
 
-/** `usage` is a run's usage information. */
+/** Cost of a run. `usage`: its usage information. */
 export function costOf(usage: Record<string, unknown>, prices: PriceTable): RunCost {
   const without: string[] = [];
   const sum = <Price, Amount>(
@@ -109,16 +109,16 @@ export function costOf(usage: Record<string, unknown>, prices: PriceTable): RunC
   };
 }
 
-/** As the run's usage has them. */
+/** Tokens in the form of the run's usage. */
 interface Tokens {
   prompt_tokens: number;
   completion_tokens: number;
   cache_read_input_tokens: number;
-  /** Runs of older versions have none. */
+  /** Absent in runs of older versions. */
   cache_creation_input_tokens?: number;
 }
 
-/** A millionth of a dollar. */
+/** Rounds to a millionth of a dollar. */
 function rounded(dollars: number): number {
   return Math.round(dollars * 1e6) / 1e6;
 }

@@ -2,7 +2,7 @@
 
 import type { Direction } from './provider.ts';
 
-/** Moves forward only; `completed` is never left. */
+/** State of a run. It only moves forward; `completed` is final. */
 export type RunState = 'initialized' | 'running' | 'completed';
 
 /** A run's files, by their name in URLs. */
@@ -14,16 +14,16 @@ export interface Run {
   organizationId: string;
   workflowId: string;
   definitionId: string;
-  /** For a call of a campaign. */
+  /** Set for a call of a campaign. */
   campaignId: string | null;
   name: string;
-  /** The provider's name for a phone call. */
+  /** Name of the provider of a phone call. */
   mode: string;
   callType: Direction;
   state: RunState;
-  /** Of a phone call; it may be deleted by now. */
+  /** Telephony configuration of a phone call, which may be deleted. */
   configurationId: string | null;
-  /** The provider's id of the call, once known. */
+  /** Call id of the provider, once known. */
   providerCallId: string | null;
   initialContext: Record<string, unknown>;
   gatheredContext: Record<string, unknown>;
@@ -31,7 +31,7 @@ export interface Run {
   costInfo: Record<string, unknown> | null;
   logs: Record<string, unknown>;
   annotations: Record<string, unknown>;
-  /** How the call ended, in the contract's words; null while it runs. */
+  /** Result of the call, in the contract's words; null while it runs. */
   disposition: string | null;
   durationS: number | null;
   /** Storage keys; null until there is a file. */

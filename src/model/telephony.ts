@@ -25,9 +25,9 @@ export interface Trunk {
   configurationId: string;
   name: string;
   enabled: boolean;
-  /** As checked by the provider's schema. */
+  /** Settings as the provider's schema has checked them. */
   settings: Record<string, unknown>;
-  /** Phone numbers assigned to it. */
+  /** Number of assigned phone numbers. */
   phoneNumbers: number;
   createdAt: Date;
   updatedAt: Date;
@@ -39,7 +39,7 @@ export interface PhoneNumber {
   id: string;
   organizationId: string;
   configurationId: string;
-  /** As the client gave it. */
+  /** Address as the client sent it. */
   address: string;
   /** `+` and digits, a `sip:` URI, or a lower-cased extension. */
   addressNormalized: string;
@@ -47,7 +47,7 @@ export interface PhoneNumber {
   countryCode: string | null;
   label: string | null;
   inboundWorkflowId: string | null;
-  /** Calls with this caller number go out over that trunk; null: over any. */
+  /** Trunk for calls with this caller number; null: any trunk. */
   trunkId: string | null;
   isActive: boolean;
   isDefaultCallerId: boolean;
@@ -56,7 +56,7 @@ export interface PhoneNumber {
   updatedAt: Date;
 }
 
-/** What a client gives for a new number; the store adds the rest. */
+/** Fields that a client sends for a new number; the store adds the rest. */
 export type NewPhoneNumber = Omit<
   PhoneNumber,
   'id' | 'organizationId' | 'configurationId' | 'trunkId' | 'createdAt' | 'updatedAt'

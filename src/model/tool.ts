@@ -13,7 +13,7 @@ export interface Tool {
   userId: string | null;
   name: string;
   description: string | null;
-  /** The name of a row in workflow/tools/registry. */
+  /** Name of a row in workflow/tools/registry. */
   category: string;
   icon: string | null;
   iconColor: string | null;
@@ -21,6 +21,6 @@ export interface Tool {
   /** `{schema_version, type, config}`, as checked before it was stored. */
   definition: Record<string, unknown>;
   createdAt: Date;
-  /** Null until it is changed. */
+  /** Time of the last change; null before one. */
   updatedAt: Date | null;
 }

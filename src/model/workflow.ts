@@ -1,6 +1,6 @@
-// The stored shape of an agent: the graph as clients send it, and the settings beside it.
-// Source: contract §5.3 and §5.5. workflow/nodes defines the content of each node's `data`; here a node is only an
-// id, a type and an object, so that drafts may be incomplete.
+// The stored shape of an agent: the graph as clients send it, and its settings. Source: contract §5.3 and §5.5.
+// workflow/nodes defines the content of each node's `data`; here a node is only an id, a type and an object, so that
+// drafts may be incomplete.
 
 import { z } from 'zod';
 
@@ -28,11 +28,11 @@ export const workflowDefinition = z.looseObject({
 });
 export type WorkflowDefinition = z.infer<typeof workflowDefinition>;
 
-/** One thing that is wrong with a workflow. Wire shape of the contract (§5.3). */
+/** One problem of a workflow. Wire shape of the contract (§5.3). */
 export const workflowProblem = z.object({
   kind: z.enum(['node', 'edge', 'workflow']),
   id: z.string().nullable(),
-  /** Dotted path inside the item, as in `data.prompt`. */
+  /** Dotted path inside the item, such as `data.prompt`. */
   field: z.string().nullable(),
   message: z.string(),
 });
@@ -41,33 +41,33 @@ export type WorkflowProblem = z.infer<typeof workflowProblem>;
 /** A field of a lead, as the external PBX names it. */
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
-/** A day: no provider allows longer calls. */
+/** Longest call, a day: no provider allows longer ones. */
 const CALL_S_MAX = 86_400;
 
 /** `workflow_configurations`: known keys with their defaults; unknown keys are kept. */
 export const workflowConfigurations = z.looseObject({
-  /** Seconds until a call is ended in any case; the provider's own maximum holds too. */
+  /** Seconds after which a call is ended in any case; the provider's own maximum applies too. */
   max_call_duration: z.int().gt(0).max(CALL_S_MAX).default(300),
-  /** Seconds before that end at which the agent announces it; 0: it does not. Calls that may be no longer than four
-   *  times as long end without. */
+  /** Seconds before that end at which the agent announces it; 0: it does not. Calls of at most four times this length
+   *  end without an announcement. */
   call_ending_warning_seconds: z.int().min(0).max(600).default(30),
-  /** What it says then, with template variables. Empty: the engine's own line. */
+  /** The announcement, with template variables. Empty: the engine's own line. */
   call_ending_warning_text: z.string().max(1_000).default(''),
   /** Seconds of silence before the agent asks whether the caller is there. */
   max_user_idle_timeout: z.number().min(1).max(600).default(10),
-  /** Seconds that the caller waits in silence before the agent says that it takes a moment; 0: it does not. */
+  /** Seconds that the caller waits in silence before the agent says that it needs a moment; 0: it does not. */
   filler_delay_seconds: z.union([z.literal(0), z.number().min(0.5).max(10)]).default(2),
-  /** What it says then, one of them in turn, with template variables. Empty: lines of the engine in `agent_language`. */
+  /** Lines for that, used in turn, with template variables. Empty: lines of the engine in `agent_language`. */
   filler_phrases: z.array(z.string().trim().min(1).max(200)).max(10).default([]),
-  /** Whether a soft tone sounds while the caller waits on. */
+  /** Whether a soft tone sounds while the caller continues to wait. */
   waiting_tone_enabled: z.boolean().default(true),
-  /** Whether a caller whose agent fails again and again (model, tools, voice, recognition) is connected with a person. */
+  /** Whether a caller whose agent fails repeatedly (model, tools, voice, recognition) is connected with a person. */
   fault_transfer_enabled: z.boolean().default(true),
-  /** With whom: a telephone number or SIP address, with template variables. Empty: the destination of a transfer tool of the
-   *  agent, those of the current step first; without one the call ends with an apology. */
+  /** Destination for that: a telephone number or SIP address, with template variables. Empty: the destination of a
+   *  transfer tool of the agent, those of the current step first; without one the call ends with an apology. */
   fault_transfer_destination: z.string().trim().max(500).default(''),
-  /** BCP 47. The language of the engine's own lines, such as apologies; English if it has none in this language. Also that of
-   *  the caller's words where neither node nor recogniser has one. */
+  /** Language (BCP 47) of the engine's own lines, such as apologies; English if it has none in this language. Also that
+   *  of the caller's words if neither node nor recogniser has one. */
   agent_language: z
     .string()
     .regex(/^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/)
@@ -90,7 +90,7 @@ export const workflowConfigurations = z.looseObject({
     })
     .prefault({}),
   text_chat_inactivity_timeout_seconds: z.int().min(60).max(10_500).default(1_800),
-  /** For the dialler of an external PBX: values of the call for the fields of its lead. Stored, but not used. */
+  /** Fields of the external PBX dialler's lead with the call's values. Stored, but not used. */
   external_pbx_field_mappings: z
     .array(
       z.object({
@@ -109,13 +109,13 @@ export type WorkflowConfigurations = z.infer<typeof workflowConfigurations>;
 
 const SECRET_NAME = /(^|_)(api_key|secret|password|token)$/;
 
-/** Whether a text under that name, anywhere in a definition or in settings, is a secret: it is sealed in the
- *  store and masked in responses. */
+/** Whether a text with that name, anywhere in a definition or in settings, is a secret: sealed in the store and masked
+ *  in responses. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
 
-/** The longest call of an agent with these settings, in seconds; a value out of range counts as not set. */
+/** Longest call of an agent with these settings, in seconds; a value out of range counts as not set. */
 export function callSecondsIn({ max_call_duration: stored }: Record<string, unknown>): number {
   const { max_call_duration: setting } = workflowConfigurations.shape;
   return setting.safeParse(stored ?? undefined).data ?? setting.parse(undefined);
@@ -139,7 +139,7 @@ export interface Workflow {
   name: string;
   status: WorkflowStatus;
   dispositionCodes: string[];
-  /** Null for a workflow without a folder. */
+  /** Folder of the workflow; null for none. */
   folderId: string | null;
   createdAt: Date;
 }
@@ -164,5 +164,5 @@ export interface WorkflowVersion {
   publishedAt: Date | null;
 }
 
-/** What decides the agent's words. */
+/** The component that decides the agent's words. */
 export type DialoguePolicy = 'model' | 'scripted';

@@ -32,27 +32,27 @@ export interface UtteranceReport {
 
 export type CallAudioEvent =
   | TurnEvent
-  /** What the caller said last, after the call's audio has ended: nothing answers it. */
+  /** The caller's last words, after the call's audio has ended: no answer follows. */
   | { type: 'last-turn'; turn: CallerTurn }
-  /** Each key, for the log; the whole entry comes as a turn. */
+  /** Each key, for the log. The whole entry comes as a turn. */
   | { type: 'digit'; digit: string }
   | { type: 'utterance-started'; facts: UtteranceStart }
-  /** Exactly once per utterance, in order. `heardText` is empty if the utterance never began. */
+  /** The end of each utterance, exactly once and in order. `heardText` is empty if it never began. */
   | { type: 'utterance-finished'; report: UtteranceReport }
-  /** At most twice: a beep may follow an earlier result. */
+  /** Result of answering machine detection, at most twice: a beep may follow an earlier result. */
   | { type: 'answered-by'; answeredBy: AnsweredBy }
-  /** A speech service counts what it did: a few times in a call. */
+  /** Usage that a speech service has counted, a few times in a call. */
   | { type: 'usage'; usage: ServiceUsage }
-  /** A service or the recording failed; the call goes on as far as it can. */
+  /** A service or the recording failed; the call continues as far as it can. */
   | { type: 'fault'; error: GatewayError }
   /** Speech recognition has failed: the caller has the keypad, until `recognizer-restored`. */
   | { type: 'recognizer-lost' }
-  /** The recogniser of another node has had words. */
+  /** The recogniser of another node has recognised words. */
   | { type: 'recognizer-restored' }
-  /** Our own code failed: the call must end. At most once; its handler must not throw. */
+  /** Our own code failed: the call must end. Reported at most once; its handler must not throw. */
   | { type: 'broken'; error: unknown };
 
-/** `firstFrameAt`: monotonic milliseconds; `nowMs`: media time. */
+/** Times of an utterance's first frame. `firstFrameAt`: monotonic milliseconds; `nowMs`: media time. */
 export function utteranceStart(
   { id, interruptible, firstTextAt, firstAudioAt, startMs }: Utterance,
   firstFrameAt: number,
@@ -77,7 +77,8 @@ export function reportOf({
   return { utteranceId, heardText, interrupted, startMs: startMs ?? endMs, endMs };
 }
 
-/** `startAt`: monotonic milliseconds at the start of media time; `nowMs`: media time. */
+/** The caller's turn of an entry of keys. `startAt`: monotonic milliseconds at the start of media time; `nowMs`: media
+ *  time. */
 export function turnOfKeys(
   { text, startMs, endMs }: DigitEntry,
   startAt: number,

@@ -17,35 +17,35 @@ import type { SendAheadOptions } from './speak/send-ahead.ts';
 import type { CallerLanguages } from './turn/turn-taking-options.ts';
 import type { TurnTuning } from './turn/turn-tuning.ts';
 
-/** What differs between the nodes of an agent. */
+/** Services that may differ between the nodes of an agent. */
 export interface CallAudioServices extends SpokenWith, CallerLanguages {
-  /** The list of the recogniser (`Recognizer.switchTo`). Default: 0. */
+  /** Index of the recogniser's list (`Recognizer.switchTo`). Default: 0. */
   sttList?: number;
 }
 
 export interface CallAudioOptions extends CallAudioServices {
-  /** BCP 47: of callers about whom nothing else is known. Default: not known. */
+  /** Language (BCP 47) of callers about whom nothing else is known. Default: not known. */
   agentLanguage?: string;
   clock: Clock;
   mediaClock: MediaClock;
   codecIn: Codec;
   codecOut: Codec;
   wire: AudioWire;
-  /** How to read the caller's audio in batches. Default: it arrives by events. */
+  /** Source of batched reads of the caller's audio. Default: it arrives by events. */
   inflow?: BatchedReadSource | undefined;
-  /** How much audio is sent ahead of real time. */
+  /** Amount of audio that is sent ahead of real time. */
   lead: SendAheadOptions;
   /** Whether the provider returns marks (providers §7.2). */
   marks: boolean;
   vad: VadModel;
-  /** Undefined: no recognition, the caller has the keypad only. */
+  /** Speech recognition. Undefined: the caller has the keypad only. */
   stt: SpeechToText | undefined;
   recording: RecordingFile | undefined;
   tuning: TurnTuning;
-  /** The provider does not signal the caller's keys: they are detected in the audio (in-band DTMF). Default:
-   *  false. */
+  /** Whether the provider does not signal the caller's keys, which are then detected in the audio (in-band DTMF).
+   *  Default: false. */
   detectsInBandDtmf?: boolean;
-  /** Until `listen`, the caller is only recorded. Default: false. */
+  /** Whether the caller is only recorded until `listen`. Default: false. */
   isInputMuted?: boolean;
   /** Background noise under the agent's voice and in its pauses. Default: none. */
   ambient?: BackgroundNoise | undefined;
@@ -58,9 +58,9 @@ export interface CallAudioOptions extends CallAudioServices {
 /** One utterance whose text arrives in pieces. */
 export interface UtteranceText {
   text(delta: string): void;
-  /** The last word, if it is not complete, is dropped. More text may follow. */
+  /** Drops an incomplete last word. More text may follow. */
   breakOff(): void;
-  /** From here on the caller cannot interrupt it. */
+  /** Makes the utterance uninterruptible from here on. */
   keep(): void;
   end(): void;
   cancel(): void;
@@ -72,6 +72,6 @@ export interface SpokenClip {
   interruptible: boolean;
   /** The words of the clip. */
   text: string;
-  /** Borrowed; never changed by the owner. */
+  /** Samples of the clip; borrowed, and never changed by the owner. */
   samples: Int16Array;
 }

@@ -34,12 +34,12 @@ import type { AwaySound } from './speak/filler.ts';
 import type { Utterance, UtteranceResult } from './speak/utterance.ts';
 import { TurnTaking } from './turn/turn-taking.ts';
 
-/** After this time without audio from the caller, silence is assumed. */
+/** Time without audio from the caller after which silence is assumed. */
 const NO_MEDIA_MS = 200;
 const KEY = /^[0-9*#A-D]$/;
-/** Utterances from outside have ids from 0 up. */
+/** Id of the DTMF tones' utterance. Utterances from outside have ids from 0 up. */
 const TONES = -1;
-/** Our own tones may come back as echo for this long: longer than the round trip to any far end. */
+/** Time for which our own tones may return as echo, longer than the round trip to any far end. */
 const TONES_ECHO_MS = 1_000;
 
 export class CallAudio {
@@ -61,14 +61,14 @@ export class CallAudio {
   readonly #recognizer: CallRecognizer;
   readonly #removeTurns: () => void;
   readonly #stalls = new OwnStalls();
-  /** Media time up to which the caller's audio has come. */
+  /** Media time up to which the caller's audio has arrived. */
   #heardMs = 0;
   #leftMs: number | undefined;
   #isListening = false;
   #isSuspended = false;
-  /** The current voice is the caller's, not the agent's echo. */
+  /** Whether the current voice is the caller's, not the agent's echo. */
   #isCallerVoice = false;
-  /** Within a frame or a tick, whose events go out when all of it is done. */
+  /** Whether a frame or a tick is being processed; its events are delivered after it. */
   #working = false;
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
@@ -117,7 +117,7 @@ export class CallAudio {
     this.#removeTurns = mediaClock.add(taker, this.#events.broken, this.#agent.playout.isStepped);
   }
 
-  /** From here on the caller's audio is processed, and the agent may speak. */
+  /** Starts to process the caller's audio. The agent may speak from here on. */
   listen(): void {
     if (this.#isListening || this.#closing !== undefined) return;
     this.#isListening = true;
@@ -138,7 +138,7 @@ export class CallAudio {
     return this.#turnTaking.callerSpeaking;
   }
 
-  /** Audio from the provider. `timestampMs` counts from the start of the stream; NaN without a timestamp. */
+  /** Takes audio from the provider. `timestampMs` counts from the start of the stream; NaN without a timestamp. */
   audioIn(payload: Uint8Array, timestampMs: number): void {
     if (this.#closing !== undefined) return;
     const nowMs = this.mediaMs;
@@ -147,7 +147,7 @@ export class CallAudio {
     this.#events.flush();
   }
 
-  /** A key of the caller: 0-9 * # A-D. Anything else is ignored. */
+  /** Takes a key of the caller: 0-9 * # A-D. Anything else is ignored. */
   digit(digit: string): void {
     if (this.#closing !== undefined || this.#agent.isAway || !KEY.test(digit)) return;
     if (this.#inBandDtmf?.noteSignalled(digit, this.mediaMs) !== false) this.#key(digit);
@@ -161,63 +161,64 @@ export class CallAudio {
     this.#events.flush();
   }
 
-  /** The least amount of sent audio that the far end has not played yet, in milliseconds. */
+  /** Takes the lower bound of sent audio that the far end has not played yet, in milliseconds. */
   unplayed(ms: number): void {
     if (this.#closing !== undefined) return;
     this.#agent.playout.unplayed(ms, this.mediaMs);
     this.#events.flush();
   }
 
-  /** Queued behind the current utterances. */
+  /** Queues an utterance behind the current ones. */
   speak(options: { utteranceId: number; interruptible: boolean }): UtteranceText {
     const speech = this.#agent.speak(options.utteranceId, options.interruptible);
     this.#events.flush();
     return speech;
   }
 
-  /** A recorded clip, queued like an utterance. */
+  /** Queues a recorded clip like an utterance. */
   play(clip: SpokenClip): void {
     this.#agent.play(clip.utteranceId, clip.interruptible, clip);
     this.#events.flush();
   }
 
-  /** A short clip that is played at once where the agent's own speech is not there yet: before everything queued, or
-   *  within an utterance that waits for its words. It is reported like an utterance. */
+  /** Plays a short clip at once while the agent's own speech is missing: before everything queued, or within an
+   *  utterance that waits for its words. It is reported like an utterance. */
   interject(clip: Omit<SpokenClip, 'interruptible'>): void {
     this.#agent.interject(clip.utteranceId, clip);
     this.#events.flush();
   }
 
-  /** Whether the agent has words that are not sent, or not there yet. */
+  /** Whether the agent has words that are not sent, or not synthesised yet. */
   get owesSpeech(): boolean {
     return this.#agent.playout.owesSpeech;
   }
 
-  /** Starts or stops the waiting tone in the agent's pauses. The agent's next words end it too. No event reports it. */
+  /** Starts or stops the waiting tone in the agent's pauses. The agent's next words end it too. It is not reported. */
   hold(on: boolean): void {
     this.#agent.hold(on);
   }
 
-  /** Monotonic milliseconds since which neither side has been heard; in the future while audio that was sent is not
-   *  played; Infinity while the caller speaks. */
+  /** Monotonic milliseconds since both sides have been silent; in the future while audio that was sent is not played;
+   *  Infinity while the caller speaks. */
   get silentSince(): number {
     return this.#startAt + Math.max(this.#agent.playout.silentMs, this.#turnTaking.silentMs);
   }
 
-  /** Tones of DTMF keys (as in `dtmfTones`), queued like an utterance, reported by no event; false if it is full. */
+  /** Queues tones of DTMF keys (as in `dtmfTones`) like an utterance that is not reported. False if the queue is
+   *  full. */
   press(digits: string): boolean {
     const isQueued = this.#agent.play(TONES, false, { text: '', samples: dtmfTones(digits) });
     this.#events.flush();
     return isQueued;
   }
 
-  /** Starts or stops a ring-back tone in the agent's pauses. It ends on the wire within 60 ms of the stop. */
+  /** Starts or stops a ring-back tone in the agent's pauses. After the stop it ends within 60 ms. */
   ring(on: boolean): void {
     this.#agent.ring(on);
   }
 
-  /** The agent announces the caller to a transfer destination: until null the caller gets `sound`, and the recogniser no
-   *  audio. */
+  /** Starts a consultation, in which the agent announces the caller to a transfer destination: until null the caller
+   *  gets `sound`, and the recogniser no audio. */
   away(sound: AwaySound | null): void {
     this.#agent.away(sound);
   }
@@ -229,7 +230,7 @@ export class CallAudio {
     this.#digits.expect(expectation);
   }
 
-  /** Other services from here on: the voice with the next utterance, the recogniser after the caller's current turn. */
+  /** Changes the services: the voice with the next utterance, the recogniser after the caller's current turn. */
   use(services: CallAudioServices): void {
     this.#agent.use(services);
     this.#recognizer.switchTo(services.sttList ?? 0);
@@ -242,15 +243,15 @@ export class CallAudio {
     this.#events.flush();
   }
 
-  /** While the parties cannot hear each other nothing is sent or recognised. Then the agent says what was interjected
-   *  meanwhile, and continues at the word that was cut. */
+  /** Suspends or continues the call's audio while the parties are disconnected: nothing is sent or recognised. After
+   *  it, the agent says what was interjected meanwhile, and continues at the word that was cut. */
   suspend(on: boolean): void {
     this.#isSuspended = on;
     this.#agent.suspend(on);
     this.#events.flush();
   }
 
-  /** The caller's media have ended: closes, and returns the media time at which the caller left. */
+  /** Closes after the caller's media have ended. Returns the media time at which the caller left. */
   leave(): number {
     this.#leftMs ??= this.#stalls.endOfMedia(this.#heardMs, this.mediaMs);
     void this.close();
@@ -281,7 +282,7 @@ export class CallAudio {
     const frameDb = levelDb(frame);
     framesIn.inc();
     this.#heardMs = atMs + FRAME_MS;
-    if (this.#isSuspended || this.#agent.isAway) return; // The far end's music on hold.
+    if (this.#isSuspended || this.#agent.isAway) return; // Music on hold of the far end.
     this.#recorder?.caller(frame, atMs);
     if (!this.#isListening) return;
     this.#echo.incoming(frameDb, atMs);

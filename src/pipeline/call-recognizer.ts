@@ -1,5 +1,5 @@
-// The call's recogniser: opened when the call begins to listen, gone after a fault. Its results go to turn-taking, what
-// turn-taking detects of the caller's voice goes to it. Without one, the caller has the keypad, until a node with other
+// The call's recogniser, from the start of listening until a fault. Turn-taking gets its results, and it gets what
+// turn-taking detects of the caller's voice. Without one the caller has the keypad, until a node with other
 // recognisers.
 
 import { FRAME_MS, FRAME_SAMPLES } from '../audio/pcm.ts';
@@ -17,8 +17,8 @@ import type { TurnEvent } from './turn/turn-event.ts';
 import type { TurnTaking } from './turn/turn-taking.ts';
 import type { RecognizerControls } from './turn/turn-taking-options.ts';
 
-/** After so long without audio of the caller, who is on hold or whose line sends none, the recogniser gets silence: services
- *  end a session that gets nothing, some within 10 s. */
+/** Time without audio of the caller, who is on hold or whose line sends none, after which the recogniser gets silence:
+ *  services end a session that gets nothing, some within 10 s. */
 const NO_AUDIO_MS = 1_000;
 const SILENCE = new Int16Array(FRAME_SAMPLES);
 
@@ -38,7 +38,7 @@ export class CallRecognizer implements RecognizerControls {
   #opened = 0;
   #isFinishing = false;
   #withoutAudioMs = 0;
-  /** All recognisers failed, and no other one has had words since. */
+  /** Whether all recognisers failed, and no other one has recognised words since. */
   #isLost = false;
 
   constructor(options: CallRecognizerOptions) {
@@ -51,16 +51,16 @@ export class CallRecognizer implements RecognizerControls {
     this.#recognizer = stt?.open(this.#expectation, this.#listener(turnTaking), this.#list);
   }
 
-  /** The services of another node, after the caller's current turn. */
+  /** Changes to the services of another node, after the caller's current turn. */
   switchTo(list: number): void {
-    // The last words come from the recogniser that has the audio.
+    // The recogniser with the audio must return the last words.
     if (list === this.#list || this.#isFinishing) return;
     this.#list = list;
     if (this.#isLost && this.#recognizer === undefined) this.#openAgain();
     else this.#recognizer?.switchTo?.(list);
   }
 
-  /** The services of another node may work. */
+  /** Opens recognisers again: the services of another node may work. */
   #openAgain(): void {
     const { stt } = this.#options;
     if (stt === undefined || this.#turnTaking === undefined) return;
@@ -68,13 +68,13 @@ export class CallRecognizer implements RecognizerControls {
     this.#turnTaking.recognizerReplaced(stt.capabilities);
   }
 
-  /** 20 ms of the caller; borrowed. */
+  /** Passes 20 ms of the caller's audio; `frame` is borrowed. */
   push(frame: Int16Array): void {
     this.#withoutAudioMs = 0;
     this.#recognizer?.push(frame);
   }
 
-  /** `strideMs` have passed since the last tick. */
+  /** Takes a tick, `strideMs` after the last one. */
   tick(strideMs: number): void {
     this.#withoutAudioMs += strideMs;
     if (this.#withoutAudioMs <= NO_AUDIO_MS) return;
@@ -106,13 +106,13 @@ export class CallRecognizer implements RecognizerControls {
     this.#recognizer?.expect(expectation);
   }
 
-  /** What the caller has heard from the agent. */
+  /** Passes the agent's words that the caller has heard. */
   agentSaid(text: string): void {
     if (text !== '') this.#recognizer?.agentSaid?.(text);
   }
 
-  /** The call is over: the last words of the caller and of the service are reported before this resolves, within
-   *  seconds. Never rejects. */
+  /** Ends the recogniser after the call: the last words of the caller and of the service are reported before this
+   *  resolves, within seconds. Never rejects. */
   async finish(): Promise<void> {
     if (this.#isFinishing) return;
     const recognizer = this.#recognizer;
@@ -120,11 +120,11 @@ export class CallRecognizer implements RecognizerControls {
     const { events } = this.#options;
     this.#isFinishing = true;
     try {
-      // Others close at once.
+      // Other recognisers close at once.
       if (recognizer?.finish !== undefined) await recognizer.finish();
       recognizer?.close();
     } catch (error) {
-      // Nobody may be waiting for the end: a rejection would be the process's.
+      // The end may have no listener: a rejection would end the process.
       events.broken(error);
     }
     this.#recognizer = undefined;
@@ -132,7 +132,7 @@ export class CallRecognizer implements RecognizerControls {
     events.run(() => turnTaking?.conclude());
   }
 
-  /** Of turn-taking, for the call: with its last words, nothing begins that would go on. */
+  /** Passes an event of turn-taking to the call. The last words begin nothing that would continue. */
   turnEvent(event: TurnEvent): void {
     const { events } = this.#options;
     const isUnanswered = event.type === 'backchannel' || event.type === 'late-turn';
@@ -160,8 +160,8 @@ export class CallRecognizer implements RecognizerControls {
 
   #listener(turnTaking: TurnTaking): RecognizerListener {
     const { events, mediaMs } = this.#options;
-    // A fault in this call's code does not reach the recogniser, which serves other calls too.
-    // Nor does what comes late from one that was given up have an effect.
+    // A fault in this call's code does not reach the recogniser, which serves other calls too. Late results of an
+    // abandoned recogniser have no effect.
     this.#opened += 1;
     const nth = this.#opened;
     const run = (work: () => void) => {
@@ -186,7 +186,7 @@ export class CallRecognizer implements RecognizerControls {
         }),
       onReplaced: (capabilities) => run(() => turnTaking.recognizerReplaced(capabilities)),
       onDelayed: (ms) => run(() => turnTaking.delayed(ms)),
-      // Also while it closes: services count at the end of a session.
+      // Also reported while it closes: services count at the end of a session.
       onUsage: (usage) => events.defer({ type: 'usage', usage }),
       onError: (error) => run(() => this.#failed(turnTaking, error)),
     };

@@ -1,8 +1,7 @@
-// Deferred events: delivered to a handler after the sender has finished its own work. A handler may call back at
-// any time and never meets a half-changed state, nor is it re-entered. A fault of the handler does not reach the
-// sender, such as a worker's message or another call's clock.
+// Deferred events, delivered to a handler after the sender has finished its own work: the handler may call back at any
+// time, and is not re-entered. Its faults do not reach the sender, such as a worker's message or another call's clock.
 
-/** Queued events of one call; more means that a handler produces events without end. */
+/** Queued events of one call. More means that a handler produces events without end. */
 const WAITING_MAX = 1_000;
 
 export class DeferredEvents<Event> {

@@ -1,20 +1,17 @@
-// The media clock: one drift-free 20 ms tick for all calls of the process. Calls are spread over the tick, so that
-// the event loop is never held for all calls at once. In each 20 ms every call has one turn; the busier the process
-// is, the longer this stride becomes (40 or 80 ms), because a turn's cost is mostly memory access and not
-// computation. Sending comes first: all calls of a step send before the first of them receives; when the processor
-// falls behind even so, receiving waits. The clock holds no call's state; at its turn a call computes what is due
-// from `nowMs`, so missed turns are not repeated.
+// The media clock: one drift-free 20 ms tick for all calls of the process, which are spread over the tick. In each
+// stride every call has one turn; a busy process uses strides of 40 or 80 ms, because a turn's cost is mostly memory
+// access. All calls of a step send before the first of them receives; when the processor falls behind even so,
+// receiving waits. At its turn a call computes what is due from `nowMs`, so missed turns are not repeated.
 
 import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { RecentStalls } from './recent-stalls.ts';
 
-/** What a call does at its turns. `nowMs` is the monotonic time in whole milliseconds: a number with a fraction
- *  (or beyond 2^31, 25 days) would be allocated wherever it is passed on. `strideMs` is the time from one turn
- *  to the next. */
+/** The work of a call at its turns. `nowMs`: monotonic time in whole milliseconds (a number with a fraction, or beyond
+ *  2^31, would be allocated wherever it is passed on). `strideMs`: time from one turn to the next. */
 export interface ClockSubscriber {
-  /** Sends audio. `stallMs` is how long the event loop stood still at most in the last seconds. */
+  /** Sends audio. `stallMs`: longest stall of the event loop in the last seconds. */
   send(nowMs: number, strideMs: number, stallMs: number): void;
   /** Receives audio. */
   receive(nowMs: number, strideMs: number): void;
@@ -23,8 +20,8 @@ export interface ClockSubscriber {
 /** Strides: time between two turns of a call. */
 interface Stride {
   ms: number;
-  /** Share of the event loop's time from which on the next longer stride is used, and below which the next
-   *  shorter one is: a longer stride saves a third. */
+  /** Share of the event loop's time from which the next longer stride is used; `calm`: below which the next shorter one
+   *  is. A longer stride saves a third. */
   busy: number;
   calm: number;
 }
@@ -39,25 +36,25 @@ const STRIDES: readonly Stride[] = [
 const SLOT_MS = 5;
 const SLOTS = LONGEST.ms / SLOT_MS;
 const FRAME_SLOTS = FRAME_MS / SLOT_MS;
-/** Receiving runs for this long at once, at least for one call; the rest follows after other due work. */
+/** Time for which receiving runs at once, at least for one call; the rest follows after other due work. */
 const HEARING_MS_MAX = 2;
-/** A timer that fires this early counts as on time: timers have a resolution of a millisecond. */
+/** Earliness of a timer that counts as on time: timers have a resolution of a millisecond. */
 const EARLY_MS_MAX = 1;
 
 type Kind = 'patient' | 'prompt';
 
 interface Turn {
   readonly taker: ClockSubscriber;
-  /** Called if one of the two throws. */
+  /** Called if `send` or `receive` throws. */
   readonly onThrow: (error: unknown) => void;
   readonly slot: Slot;
   readonly kind: Kind;
   isOver: boolean;
-  /** Waits to receive. */
+  /** Whether the call waits to receive. */
   isInLine: boolean;
 }
 
-/** Calls whose turns are at the same moment. Separate lists, so that no call is visited without need. A list is
+/** Calls whose turns are at the same moment, in separate lists, so that no call is visited without need. A list is
  *  replaced when a call joins or leaves, because that may happen during a turn. */
 interface Slot {
   /** Calls that allow longer strides. */
@@ -71,14 +68,14 @@ export class MediaClock {
     patient: [],
     prompt: [],
   }));
-  /** Calls with long strides that have sent and not received since: the first `#waiting` entries. The array
-   *  keeps its memory. */
+  /** Calls with long strides that have sent and not received since: the first `#waiting` entries. The array keeps its
+   *  memory. */
   readonly #line: (Turn | undefined)[] = [];
   #waiting = 0;
   #size = 0;
   #stride = SHORTEST;
   #timer: Timer | undefined;
-  /** Steps of 5 ms since `#startMs`: the last one done, and the one for which the timer is set. */
+  /** Start of the steps of 5 ms; the last one done, and the one for which the timer is set. */
   #startMs = 0;
   #step = 0;
   #nextStep = 0;
@@ -89,9 +86,9 @@ export class MediaClock {
     this.#clock = clock;
   }
 
-  /** Gives `taker` turns until the returned function is called: every 20 ms, or, if it `isPatient`, in longer
-   *  strides while the process is busy; only then `receive` may be delayed. If it throws, it is removed and
-   *  `onThrow`, which must not throw, is called; the other calls go on. */
+  /** Gives `taker` turns until the returned function is called: every 20 ms, or, if it `isPatient`, in longer strides
+   *  while the process is busy; only then `receive` may be delayed. If it throws, it is removed and `onThrow`, which
+   *  must not throw, is called; the other calls continue. */
   add(taker: ClockSubscriber, onThrow: (error: unknown) => void, isPatient = false): () => void {
     if (this.#size === 0) this.#startMs = this.#clock.monotonicMs() - this.#step * SLOT_MS;
     const slot = this.#emptiest();
@@ -117,7 +114,7 @@ export class MediaClock {
     }
   }
 
-  /** Of the lists with the fewest calls, the one whose turn comes last. */
+  /** The list with the fewest calls; of several, the one whose turn comes last. */
   #emptiest(): Slot {
     let emptiest = this.#slotOf(this.#step);
     for (let back = 1; back < SLOTS; back++) {
@@ -168,7 +165,7 @@ export class MediaClock {
     if (this.#size > 0) this.#arm();
   };
 
-  /** The turns of all steps after the last one up to `last`; no call has two. */
+  /** Runs the turns of all steps after the last one up to `last`; no call has two. */
   #make(last: number): void {
     const dueMs = this.#startMs + this.#nextStep * SLOT_MS;
     const first = Math.max(this.#nextStep, last + 1 - this.#stride.ms / SLOT_MS);
@@ -176,7 +173,7 @@ export class MediaClock {
     for (let step = first; step <= last; step++) this.#sendPatient(step);
     const firstPrompt = Math.max(first, last + 1 - FRAME_SLOTS);
     for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'send');
-    // The last call has waited for the others too: while garbage is collected, that is a tenth of a second.
+    // The last call has waited for the others too: a tenth of a second during garbage collection.
     this.#readClock();
     this.#stalls.note(this.#nowMs, Math.floor(this.#nowMs - dueMs));
     for (let step = firstPrompt; step <= last; step++) this.#turnPrompt(step, 'receive');
@@ -206,7 +203,7 @@ export class MediaClock {
     }
   }
 
-  /** One call after the other, in the order of their turns. */
+  /** Lets waiting calls receive, in the order of their turns. */
   #hearPatient(): void {
     const line = this.#line;
     const untilMs = this.#clock.monotonicMs() + HEARING_MS_MAX;

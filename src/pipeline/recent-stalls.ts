@@ -1,11 +1,11 @@
-// How long the event loop stood still at most in the last seconds. Stalls come back: with hundreds of conversations a
-// full garbage collection stops it for 100 to 160 ms, about every ten seconds.
+// The longest stall of the event loop in the last seconds. Stalls recur: with hundreds of conversations a full garbage
+// collection stops it for 100 to 160 ms, about every ten seconds.
 
 import { FRAME_MS } from '../audio/pcm.ts';
 
-/** A stall is remembered for one to two of these. */
+/** Period of the memory: a stall counts for one to two of them. */
 const WINDOW_MS = 15_000;
-/** The lead covers shorter ones. */
+/** Shortest stall; the lead covers shorter ones. */
 const STALL_MS_MIN = FRAME_MS;
 
 export class RecentStalls {
@@ -13,12 +13,12 @@ export class RecentStalls {
   #currentMs = 0;
   #previousMs = 0;
 
-  /** In whole milliseconds, 0 without one. */
+  /** The longest stall in whole milliseconds, 0 without one. */
   get maxMs(): number {
     return Math.max(this.#currentMs, this.#previousMs);
   }
 
-  /** At `nowMs` the event loop began what was due `lateMs` before. Both in whole milliseconds. */
+  /** Notes that at `nowMs` the event loop began work that was due `lateMs` before. Both in whole milliseconds. */
   note(nowMs: number, lateMs: number): void {
     const ageMs = nowMs - this.#windowMs;
     if (ageMs >= WINDOW_MS) {

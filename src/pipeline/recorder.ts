@@ -9,16 +9,16 @@ import { recordingBytes, recordingLostBytes } from '../metrics/metrics.ts';
 
 /** The file of a recording, as the store provides it. No call waits; failures appear in `error`. */
 export interface RecordingFile {
-  /** `bytes` is borrowed until the call returns. False: the write buffer is full, nothing was taken. */
+  /** Appends `bytes`, borrowed until the call returns. False if the write buffer is full; nothing was appended then. */
   append(bytes: Uint8Array): boolean;
-  /** Writes this many zero bytes in place of audio that was not taken. */
+  /** Appends this many zero bytes in place of audio that was refused. */
   skip(bytes: number): void;
-  /** Overwrites bytes that were appended before. `bytes` is borrowed until the call returns. False: the write
-   *  buffer is full, nothing was taken. */
+  /** Overwrites bytes that were appended before. `bytes` is borrowed until the call returns. False if the write buffer
+   *  is full; nothing was overwritten then. */
   patch(offset: number, bytes: Uint8Array): boolean;
-  /** The first failure. Writing goes on: the disk may have space again. */
+  /** The first failure. Writing continues: the disk may have space again. */
   readonly error: Error | undefined;
-  /** `head` replaces the first bytes when all else is written. With `bytesMax` the file ends there. */
+  /** Closes the file. `head` replaces its first bytes when all else is written. With `bytesMax` the file ends there. */
   close(head?: Uint8Array, bytesMax?: number): Promise<void>;
 }
 
@@ -31,30 +31,30 @@ const CHANNELS = 2;
 const SAMPLE_BYTES = 2;
 /** Bytes of one sample of both channels. */
 const MOMENT_BYTES = CHANNELS * SAMPLE_BYTES;
-/** Size of a write: one second. A killed process loses that and BEHIND. */
+/** Samples of a write: one second. A killed process loses that and BEHIND. */
 const BLOCK = RATE_HZ;
 /** Part of the ring that is cleared at once for new audio: 250 ms. */
 const CELL = RATE_HZ / 4;
-/** Audio kept in memory: 4 s. 3 s of it can still take late audio, and wait for a slow disk. */
+/** Samples kept in memory: 4 s. 3 s of it can still take late audio, and wait for a slow disk. */
 const RING = 4 * BLOCK;
-/** Audio is written this long after its time: the agent's audio arrives when it was played, a frame later. */
+/** Delay of writing after the audio's time: the agent's audio arrives when it was played, a frame later. */
 const BEHIND = RATE_HZ / 5;
-/** A gap this small between two frames is clock drift: the last sample is repeated, not silenced. */
+/** Largest gap between two frames that counts as clock drift: the last sample is repeated there. */
 const STEP_MAX = 8;
 
-/** Scratch memory shared by all recorders: nothing else runs meanwhile. One int per sample pair, its low half
- *  the caller. */
+/** Scratch memory shared by all recorders, as each uses it synchronously. One int per sample pair, its low half the
+ *  caller. */
 const block = new Int32Array(BLOCK);
 const blockBytes = new Uint8Array(block.buffer);
 
 export class Recorder {
-  /** Samples that came too late. */
+  /** Number of samples that came too late. */
   lost = 0;
   readonly #file: RecordingFile;
   readonly #onFault: (error: GatewayError) => void;
   readonly #caller = new Int16Array(RING);
   readonly #agent = new Int16Array(RING);
-  /** Sample pairs written to the file; and position up to which the ring is cleared. */
+  /** Number of sample pairs written to the file, and position up to which the ring is cleared. */
   #written = 0;
   #clean = RING;
   #callerEnd = -1;
@@ -67,7 +67,7 @@ export class Recorder {
     if (!this.#file.append(header(0))) this.#file.skip(WAV_HEADER_BYTES);
   }
 
-  /** A frame of the caller (borrowed) at media time `atMs`. */
+  /** Records a frame of the caller (borrowed) at media time `atMs`. */
   caller(frame: Int16Array, atMs: number): void {
     const at = toMoment(atMs);
     this.#write(this.#caller, frame, frame.length, at);
@@ -76,7 +76,7 @@ export class Recorder {
     this.#callerLast = frame[frame.length - 1] ?? 0;
   }
 
-  /** The first `samples` of a frame (borrowed) that the far end played from `atMs` on. */
+  /** Records the first `samples` of a frame (borrowed) that the far end played from `atMs` on. */
   agent(frame: Int16Array, samples: number, atMs: number): void {
     this.#write(this.#agent, frame, samples, toMoment(atMs));
   }
@@ -87,7 +87,7 @@ export class Recorder {
     while (this.#written + BLOCK <= until && this.#append(BLOCK)) this.#renewHeader();
   }
 
-  /** Writes what is left up to `endMs` and closes the file. What was written of a later time is cut off. */
+  /** Writes the rest up to `endMs` and closes the file. Audio of a later time is cut off. */
   async close(endMs: number): Promise<RecordingSummary> {
     this.tick(endMs);
     const until = toMoment(endMs);
@@ -142,7 +142,7 @@ export class Recorder {
     this.#clean += CELL;
   }
 
-  /** The last chance to write: audio without space in the write buffer is lost. */
+  /** Writes, as the last chance: audio without space in the write buffer is lost. */
   #flush(moments: number): void {
     if (this.#append(moments)) return;
     this.#file.skip(moments * MOMENT_BYTES);
@@ -150,7 +150,7 @@ export class Recorder {
     this.#fault(new GatewayError('RECORDING_FAILED', { reason: 'the disk is too slow' }));
   }
 
-  /** False if the write buffer is full. */
+  /** Appends sample pairs. False if the write buffer is full. */
   #append(moments: number): boolean {
     while (this.#clean < this.#written + moments) this.#makeRoom();
     const bytes = this.#interleave(this.#written, moments);
@@ -163,15 +163,15 @@ export class Recorder {
     return isTaken;
   }
 
-  /** Both channels of this many sample pairs (a block at most), interleaved as in the file. Valid until the next
-   *  call of any recorder. */
+  /** This many sample pairs (a block at most) of both channels, interleaved as in the file. Valid until the next call
+   *  of any recorder. */
   #interleave(from: number, moments: number): Uint8Array {
     if (moments === BLOCK && from % BLOCK === 0) this.#interleaveBlock(from % RING);
     else this.#interleaveAny(from, moments);
     return blockBytes.subarray(0, moments * MOMENT_BYTES);
   }
 
-  /** Two sample pairs a step. Blocks begin at multiples of their length, so no block wraps around. */
+  /** Interleaves two sample pairs per step. Blocks begin at multiples of their length, so no block wraps around. */
   #interleaveBlock(place: number): void {
     const callers = new Int32Array(this.#caller.buffer, place * SAMPLE_BYTES, BLOCK / 2);
     const agents = new Int32Array(this.#agent.buffer, place * SAMPLE_BYTES, BLOCK / 2);
@@ -191,7 +191,7 @@ export class Recorder {
     }
   }
 
-  /** Audio for a time that is already written. */
+  /** Overwrites audio of a time that is already written. */
   #patch(from: number, end: number): void {
     for (let at = from; at < end; at += BLOCK) {
       const count = Math.min(end - at, BLOCK);
@@ -201,7 +201,7 @@ export class Recorder {
     }
   }
 
-  /** If the write buffer is full, the next block writes the header. */
+  /** Updates the header. If the write buffer is full, the next block does. */
   #renewHeader(): void {
     this.#file.patch(0, header(this.#written));
   }

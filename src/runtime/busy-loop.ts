@@ -1,15 +1,15 @@
-// Whether the event loop of this process has time to spare. It counts as busy while it waits for a processor as well.
+// Measures whether the event loop of this process has time to spare. Waiting for a processor counts as busy.
 
 import { performance } from 'node:perf_hooks';
 import type { Clock } from '../std/clock.ts';
 
-/** Long enough that one long task is not taken for a busy loop. */
+/** Shortest measurement, so that one long task does not look like a busy loop. */
 const SAMPLE_MS_MIN = 500;
-/** Of the time with something to do. Above it what comes waits for several times its own work. */
+/** Share of time with work from which the loop is busy. Above it, new work waits for several times its own duration. */
 const BUSY_MIN = 0.7;
 
-/** Asked as often as you like; the answer is of the last half second or longer, since it was asked. `share`: of the time
- *  with something to do since it was asked last, 0 to 1. */
+/** Returns a function that reports whether the loop is busy. It may be called at any rate: each answer covers the last
+ *  half second or longer. `share`: time with work since the previous call, 0 to 1. */
 export function busyLoopMeter(clock: Clock, share = ownShare()): () => boolean {
   let sampledMs = clock.monotonicMs();
   let isBusy = false;

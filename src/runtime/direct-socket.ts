@@ -1,33 +1,34 @@
-// Direct sockets: compiled code (native/src/sockets.c) reads and writes a TCP connection past the event loop.
-// Reads are batched: they happen when the reader asks. Writes need no request object each. Node keeps the
-// connection: it reads at other times, sends what the kernel does not take at once, and detects the end.
+// Direct sockets: compiled code (native/src/sockets.c) reads and writes a TCP connection without the event loop. Reads
+// are batched at moments that the reader chooses; writes need no request object each. Node keeps the connection: it
+// reads at other times, sends what the kernel does not accept at once, and detects the end.
 
 import type { Socket } from 'node:net';
 
 import type { ReadHandler } from './shared-reads.ts';
 
-/** One for all connections; each call is over before another begins. Descriptors must be open sockets. */
+/** Interface of the compiled code, shared by all connections: each call is over before another begins. Descriptors must
+ *  be open sockets. */
 export interface SocketKernel {
-  /** Where `receive` writes, up to 64 kB; its reader may change it. */
+  /** Buffer that `receive` fills, up to 64 kB. Its reader may change it. */
   readonly received: Buffer;
-  /** Where `send` reads, from the start; there is room for a frame of 65,535 bytes. */
+  /** Buffer that `send` reads from its start, with space for a frame of 65,535 bytes. */
   readonly outgoing: Buffer;
-  /** Bytes read, 0 at the peer's end, NOTHING, or less if the connection is broken. */
+  /** Returns the bytes read, 0 at the peer's end, NOTHING, or less if the connection is broken. */
   receive(descriptor: number): number;
-  /** Bytes of `outgoing` that the kernel took, NOTHING, or less if the connection is broken. */
+  /** Returns the bytes of `outgoing` that the kernel accepted, NOTHING, or less if the connection is broken. */
   send(descriptor: number, bytes: number): number;
 }
 
-/** Of sockets.c: nothing has come, or none was taken. */
+/** Code of sockets.c: no data was received, or none accepted. */
 const NOTHING = -1;
 
-/** Compiled code that has sockets.c in it, as runtime/native-kernels.ts loads it. */
+/** Compiled code that contains sockets.c, as runtime/native-kernels.ts loads it. */
 interface Compiled {
   readonly memory: ArrayBuffer;
   function(name: string): (...values: number[]) => number;
 }
 
-/** Throws NATIVE_BROKEN if the compiled code lacks it. */
+/** Wraps the compiled code. Throws NATIVE_BROKEN if it lacks sockets.c. */
 export function socketKernel(compiled: Compiled): SocketKernel {
   const bytesMax = compiled.function('socketBytesMax')();
   const bufferAt = (name: string): Buffer =>
@@ -41,13 +42,13 @@ export function socketKernel(compiled: Compiled): SocketKernel {
 }
 
 export interface DirectSocketOptions {
-  /** Reads into a buffer of its own: only so does it read nothing while it is paused. */
+  /** Socket that reads into its own buffer: otherwise it would still read while it is paused. */
   socket: Socket;
-  /** Of that connection. */
+  /** Descriptor of that connection. */
   descriptor: number;
   kernel: SocketKernel;
   take: ReadHandler;
-  /** Writes the header of a text message of that many bytes; returns the header's length. */
+  /** Writes the header of a text message of that many bytes. Returns the header's length. */
   writeHead: (into: Buffer, messageBytes: number) => number;
 }
 
@@ -75,11 +76,11 @@ export class DirectSocket implements BatchedReads {
   }
 
   readNow(): void {
-    // The descriptor of one that is destroyed may be another's already.
+    // The descriptor of a destroyed socket may belong to another one already.
     if (!this.#isGathering || this.#socket.destroyed) return;
     const count = this.#kernel.receive(this.#descriptor);
     if (count > 0) this.#take(this.#kernel.received, count);
-    else if (count !== NOTHING) this.setBatched(false); // Node finds the end as well.
+    else if (count !== NOTHING) this.setBatched(false); // Node detects the end as well.
   }
 
   /** Sends a server's text message of up to 65,535 bytes, borrowed, in order with what Node writes. */
@@ -90,16 +91,16 @@ export class DirectSocket implements BatchedReads {
     const bytes = headBytes + message.length;
     const isFirst = this.#socket.writableLength === 0 && !this.#socket.destroyed;
     const sent = isFirst ? Math.max(0, this.#kernel.send(this.#descriptor, bytes)) : 0;
-    // An error is Node's to find, too.
+    // Node detects an error, too.
     if (sent < bytes) this.#socket.write(Buffer.from(outgoing.subarray(sent, bytes)));
   }
 }
 
 /** Batched reads of a connection: at moments that the reader chooses, which costs less with many calls. */
 export interface BatchedReads {
-  /** From here on the listener gets bytes during `readNow` only; with `false`, as they come. The caller reads until
-   *  the socket is closed, or turns it off: otherwise the end of the connection is not detected. */
+  /** Turns batched reads on or off. While on, the listener receives bytes only during `readNow`. The caller must read
+   *  until the socket is closed or batching is off: otherwise the end of the connection is not detected. */
   setBatched(on: boolean): void;
-  /** Reads what has come, up to 64 kB; synchronous. */
+  /** Reads what has arrived, up to 64 kB; synchronous. */
   readNow(): void;
 }

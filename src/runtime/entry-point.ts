@@ -6,11 +6,12 @@ import { fileURLToPath } from 'node:url';
 export interface EntryPoint {
   /** Absolute path of the module to run. */
   path: string;
-  /** Node flags that it needs. */
+  /** Node flags for the module. */
   execArgv: string[];
 }
 
-/** `path` is relative to `from` (an `import.meta.url`) and ends in `.ts`, as in the sources. */
+/** Entry point for a child process. `path` is relative to `from` (an `import.meta.url`) and ends in `.ts`, as in the
+ *  sources. */
 export function entryPoint(path: string, from: string): EntryPoint {
   if (from.endsWith('.ts')) {
     return { path: fileURLToPath(new URL(path, from)), execArgv: ['--import', 'tsx'] };
@@ -18,8 +19,8 @@ export function entryPoint(path: string, from: string): EntryPoint {
   return { path: fileURLToPath(new URL(path.replace(/\.ts$/, '.js'), from)), execArgv: [] };
 }
 
-/** The same for a worker thread, where Node 20 takes no loader from flags: the sources are started through a
- *  line of code that registers the loader first. */
+/** Entry point for a worker thread. Node 20 takes no loader from flags there: the sources are started through a line of
+ *  code that registers the loader first. */
 export function workerEntry(path: string, from: string): URL {
   if (!from.endsWith('.ts')) return new URL(path.replace(/\.ts$/, '.js'), from);
   const loader = `register('tsx/esm', ${JSON.stringify(from)}, { data: {} })`;

@@ -1,5 +1,5 @@
-// The thread of event-loop-watchdog: checks the heartbeat of the event loop, and kills the process if
-// there is none. It counts its checks, not the time: it stops with the rest of a suspended machine.
+// Worker thread of event-loop-watchdog: checks the heartbeat of the event loop and kills the process if it stops. It
+// counts checks, not time, because it stops together with a suspended machine.
 
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';

@@ -11,14 +11,14 @@ const BEAT_MS = 250;
 
 const OWN_ENTRY = workerEntry('./event-loop-watchdog-worker.ts', import.meta.url);
 
-/** By then the thread has looked, or there is no watchdog: a thread starts within a second at full load. */
+/** Wait for the thread's first check. A thread starts within a second at full load. */
 const START_MS_MAX = 30_000;
 
-/** For event-loop-watchdog-worker. */
+/** Data for event-loop-watchdog-worker. */
 export interface WatchdogState {
   /** Three counters, Int32: heartbeats of the loop, a futex for the thread's sleep, and checks of the thread. */
   shared: SharedArrayBuffer;
-  /** Looks in a row without a beat, after which the process is killed. */
+  /** Checks in a row without a heartbeat, after which the process is killed. */
   missedChecksMax: number;
   checkIntervalMs: number;
 }
@@ -28,7 +28,7 @@ export interface EventLoopWatchdog {
 }
 
 export interface WatchdogOptions {
-  /** How long the loop may block. A process that is suspended as a whole does not count. */
+  /** Longest block of the event loop, in milliseconds. A suspension of the whole process does not count. */
   limitMs: number;
   clock: Clock;
   /** Called at the thread's first check, or with the reason why there is none; again if the thread ends later. */

@@ -1,18 +1,18 @@
-// The end of an HTTP server without cutting requests off, also where several handles of its socket accept its connections:
-// Node's `close` waits for those of the server's own handle alone, and leaves connections open whose client keeps them.
+// Closes an HTTP server without cutting requests off, even if several handles of its socket accept connections: Node's
+// `close` waits only for those of the server's own handle, and leaves kept-alive connections open.
 
 import type { Server } from 'node:http';
 import type { Server as Acceptor } from 'node:net';
 import type { Clock, Timer } from '../std/clock.ts';
 
-/** For requests that are being answered: less than a stop may take. A connection that says half a request must not hold it
- *  up. */
+/** Wait for requests in progress: less than a stop may take. A connection with half a request must not delay the
+ *  stop. */
 const REQUESTS_MS_MAX = 8_000;
-/** Between two looks for connections whose last request is answered. */
+/** Interval of checks for connections whose last request is answered. */
 const IDLE_MS = 50;
 
-/** `acceptors`: of other handles of the server's socket. `close` ends the server. From the call on no connection is accepted.
- *  Rejects with what `close` rejects with. */
+/** Closes the server. `acceptors`: servers on other handles of its socket. `close` ends the server. No connection is
+ *  accepted after the call. Rejects as `close` does. */
 export async function closeAnswered(
   server: Server,
   acceptors: readonly Acceptor[],

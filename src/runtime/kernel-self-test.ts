@@ -1,5 +1,5 @@
-// Self-test of a build of the kernels when it is loaded: known input gives the known output, to the bit, in the
-// integer kernels (G.722, resampling). The speech detector's, in floats, is compared by audio/vad/vad-loader.ts.
+// Self-test of a kernel build when it is loaded: known input must give the known output, to the bit, in the integer
+// kernels (G.722, resampling). audio/vad/vad-loader.ts tests the speech detector's floats.
 
 import type { Fault } from './self-test-report.ts';
 
@@ -10,20 +10,20 @@ interface CompiledBuild {
   function(name: string): (...values: number[]) => number;
 }
 
-/** FNV-1a over what every correct build makes of the input below; the portable builds give the same. */
+/** FNV-1a hashes of the output of every correct build for the input below; the portable builds give the same. */
 const EXPECTED = { encoded: 3_963_751_735, decoded: 1_529_268_191, resampled: 1_673_573_349 };
 
-/** 10 ms of G.722, and of 8 kHz audio. */
+/** Bytes of 10 ms of G.722, and samples of 10 ms of 8 kHz audio. */
 const PAYLOAD_BYTES = 80;
 const SAMPLES = 80;
-/** As in native/src/resample.c: the last place for weights, more than there are ratios. */
+/** Last place for weights, as in native/src/resample.c. There are more places than ratios. */
 const SPARE_PLACE = 11;
-/** Two samples out for one in. */
+/** Filter with two output samples for one input sample. */
 const FILTER = { up: 2, down: 1, taps: 16 } as const;
-/** Results of a filter that is stuck are not read beyond this: a block's output at the widest ratio. */
+/** Limit of results read from a broken filter: a block's output at the widest ratio. */
 const RESULT_SAMPLES_MAX = 6 * SAMPLES + 6;
 
-/** Undefined if the build computes what it should. Needs the kernels' memory for itself. */
+/** Tests a build. Undefined if its results are correct. It needs exclusive use of the kernels' memory. */
 export function kernelFault(kernels: CompiledBuild): Fault {
   try {
     const found = { ...g722Of(kernels), resampled: resampledOf(kernels) };
@@ -65,7 +65,7 @@ function resampledOf(kernels: CompiledBuild): number {
   return hashOf(new Int16Array(memory, address('resampleOutput'), count));
 }
 
-/** Alternating runs of a loud saw-tooth and of a quiet one, up to the ends of 16 bits. */
+/** Test signal: alternating runs of a loud and a quiet saw-tooth, up to the limits of 16 bits. */
 function testTone(count: number): Int16Array {
   return Int16Array.from({ length: count }, (_, nth) => {
     const saw = ((nth * 4_111) % 65_536) - 32_768;
@@ -73,12 +73,12 @@ function testTone(count: number): Int16Array {
   });
 }
 
-/** Weights that fall from the first to the last: no symmetry hides a wrong order. */
+/** Test weights that decrease from first to last, so that no symmetry hides a wrong order. */
 function testWeights(): Int16Array {
   return Int16Array.from({ length: FILTER.up * FILTER.taps }, (_, nth) => 3_000 - nth * 157);
 }
 
-/** FNV-1a, 32 bits. */
+/** FNV-1a hash, 32 bits. */
 function hashOf(samples: Int16Array | Uint8Array): number {
   let hash = 0x811c9dc5;
   for (const sample of samples) hash = Math.imul(hash ^ (sample & 0xffff), 0x01000193);

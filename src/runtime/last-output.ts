@@ -1,15 +1,15 @@
-// The end of what another process writes to a stream, such as its standard error: why it died, as a rule.
+// Keeps the end of another process's output, such as its standard error, which usually shows why it died.
 
 import type { Readable } from 'node:stream';
 
 export interface LastOutputOptions {
-  /** Of the end that is kept. */
+  /** Length of the kept end. */
   charactersMax: number;
-  /** Gets everything as well. */
+  /** Called with all output as well. */
   onText?: (text: string) => void;
 }
 
-/** Gives what was written last, without white space around it. */
+/** Returns a function that gives the last output, trimmed. */
 export function keepLastOutput(
   stream: Readable | null,
   { charactersMax, onText }: LastOutputOptions,

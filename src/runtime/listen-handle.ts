@@ -1,7 +1,7 @@
-// A listening socket that one process owns and another accepts from: the kernel keeps connections in its backlog
-// while the accepting process is started again. Binds without accepting, and sends the raw handle, as node:cluster
-// does (lib/internal/cluster/shared_handle.js); Node documents neither. The self-test shows at start whether this
-// Node does so; where it does not, the accepting process binds by itself.
+// A listening socket that one process owns and another accepts from: the kernel keeps connections in its backlog while
+// the accepting process restarts. Binds without accepting and passes the raw handle, as node:cluster does
+// (lib/internal/cluster/shared_handle.js); Node documents neither. A self-test at start shows whether this Node
+// supports it; otherwise the accepting process binds itself.
 
 import net, { connect, createServer, isIP, type Server } from 'node:net';
 import { getSystemErrorName } from 'node:util';
@@ -9,17 +9,17 @@ import type { Clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import type { Fault } from './self-test-report.ts';
 
-/** A handle of Node's internals; opaque but for this. */
+/** A handle of Node's internals, opaque except for this. */
 export interface ListenHandle {
   close(): void;
 }
 
-/** A connection over loopback. */
+/** Deadline of the self-test's connection over loopback. */
 const PROOF_MS_MAX = 2_000;
 
-/** The system's code for an address that cannot be bound, such as EADDRINUSE. Undefined if this Node cannot do it, or if
- *  the host is a name: a process binds by itself then. No connection is accepted, and the port is closed, before a process
- *  listens on it. */
+/** Binds a handle. Returns the system's code if the address cannot be bound, such as EADDRINUSE. Returns undefined if
+ *  this Node does not support it or the host is a name: the accepting process then binds itself. The port stays closed
+ *  until a process listens on the handle. */
 export function bindListenHandle(host: string, port: number): ListenHandle | string | undefined {
   const create: unknown = Reflect.get(net, '_createServerHandle');
   const family = isIP(host);
@@ -32,8 +32,8 @@ export function bindListenHandle(host: string, port: number): ListenHandle | str
   return 'EADDRINUSE';
 }
 
-/** libuv reports an address in use, and no other error, at `listen`, in this process alone. In another one, the kernel would give the
- *  unbound socket a random port on all addresses. */
+/** Whether the port was bound. libuv reports an address in use, and no other error, only at `listen` in this process.
+ *  In another one, the kernel would give the unbound socket a random port on all addresses. */
 function isBoundTo(handle: ListenHandle, port: number): boolean {
   const bound: { port?: number } = {};
   const fault: unknown = Reflect.apply(Reflect.get(handle, 'getsockname'), handle, [bound]);
@@ -58,19 +58,19 @@ export function listenOn(server: Server, handle: ListenHandle): Promise<void> {
   });
 }
 
-/** Another handle of the socket on which `server` listens: its connections are the server's. libuv accepts one connection of
- *  a handle in each turn of the event loop, so that turns of a tenth of a second leave new ones waiting for seconds. Returns
- *  what ends with the server (`closeAnswered`). */
+/** Adds another handle to the socket on which `server` listens; its connections are the server's. libuv accepts one
+ *  connection per handle in each turn of the event loop, so that turns of a tenth of a second would leave new ones
+ *  waiting for seconds. Returns the additional server, which `closeAnswered` closes. */
 export async function acceptMore(server: Server, handle: ListenHandle): Promise<Server> {
   const more = createServer({ allowHalfOpen: true }, (socket) => {
-    socket.setNoDelay(); // As node:http does for its own.
+    socket.setNoDelay(); // node:http does the same for its own connections.
     server.emit('connection', socket);
   });
   await listenOn(more, handle);
   return more;
 }
 
-/** Whether a server accepts from a handle that was bound apart, over loopback. */
+/** Tests over loopback whether a server accepts from a handle that was bound separately. */
 export async function selfTestListenHandle(clock: Clock): Promise<Fault> {
   const server = createServer((socket) => socket.destroy());
   try {
@@ -92,6 +92,6 @@ async function accepts(server: Server, handle: ListenHandle): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('connection', () => resolve());
     const socket = connect(port, '127.0.0.1');
-    socket.on('error', reject); // After the connection its error has no reader.
+    socket.on('error', reject); // After the connection, nothing handles its error.
   });
 }

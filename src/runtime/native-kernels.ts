@@ -1,6 +1,6 @@
-// The one loader of what native/ makes: the kernels (an addon where one was built, else WebAssembly, which is
-// committed) and the weights of the speech detector (made at setup). "Not present" is an answer; "present but
-// wrong" is an error, always.
+// Loader of the native artefacts: the kernels (an addon if one was built, else the committed WebAssembly) and the
+// weights of the speech detector (made at setup). A missing artefact is a normal result; one that is present but wrong
+// is always an error.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -17,14 +17,14 @@ const artefacts = {
   'silero-v6-8k.bin': '5d6edcd7dc22557235254332e91dbf29a7ee027dd78ecc9cfad1a80bb2660275',
 } as const;
 
-/** Of the sources: every compiler makes another addon, so it says what it was made of. Renewed likewise. */
+/** Hash of the sources: compilers make different addons, so an addon states its sources. Updated likewise. */
 const SOURCES_SHA256 = 'cccba54bdfa5dda216d598bd52d018dfd5e929332d7d51da0c783d092b7dfa8f';
 const ADDON = 'kernels.node';
 const WASM = 'kernels.wasm';
 
 export type NativeArtifact = keyof typeof artefacts;
 
-/** Where artefacts may lie, first wins: beside a built program (dist/native), else in the repository. */
+/** Folders with artefacts, the first match wins: beside a built program (dist/native), else in the repository. */
 export const nativeFolders: readonly string[] = [
   '../native/',
   '../native/build/',
@@ -39,7 +39,7 @@ export interface NativeKernels {
   function(name: string): (...values: number[]) => number;
 }
 
-// The part of WebAssembly's interface used here; Node's types leave it to the browser's.
+// Subset of the WebAssembly API: Node's types leave it to the browser's.
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);
@@ -53,8 +53,8 @@ declare namespace WebAssembly {
   }
 }
 
-/** The file's bytes, or undefined if it is in none of the folders. Throws NATIVE_BROKEN if the first one
- *  found is not the file this version was built with. */
+/** Bytes of the file, or undefined if no folder has it. Throws NATIVE_BROKEN if the first one found is not this
+ *  version's file. */
 export function readArtefact(name: NativeArtifact, folders = nativeFolders): Buffer | undefined {
   const path = pathOf(name, folders);
   if (path === undefined) return undefined;
@@ -64,8 +64,8 @@ export function readArtefact(name: NativeArtifact, folders = nativeFolders): Buf
   return bytes;
 }
 
-/** The kernels, fastest build first that passes its self-test, or undefined if there is none. Throws NATIVE_BROKEN
- *  if the first one found cannot run, or was made of other sources. */
+/** Loads the fastest build of the kernels that passes its self-test, or undefined if there is none. Throws
+ *  NATIVE_BROKEN if the first one found cannot run or was made from other sources. */
 export function loadKernels(
   folders = nativeFolders,
   selfTest: (kernels: NativeKernels) => Fault = faultOf,
@@ -78,12 +78,12 @@ export function loadKernels(
   return isSound(wasm) ? wasm : undefined;
 }
 
-/** What self-tests of this thread's builds found so far, for the report at start. */
+/** Faults that self-tests of this thread's builds have found, for the report at start. */
 export function kernelFaults(): Fault {
   return [...faults].join(', ') || undefined;
 }
 
-/** For a self-test beyond this file: of the speech detector, which needs its weights. */
+/** Adds the fault of a self-test elsewhere: that of the speech detector needs its weights. */
 export function addKernelFault(fault: string): void {
   faults.add(fault);
 }
@@ -91,7 +91,7 @@ export function addKernelFault(fault: string): void {
 const faults = new Set<string>();
 const tested = new WeakMap<NativeKernels, { fault: Fault }>();
 
-/** Tests each instance once: the addon's memory is in use later. */
+/** Tests each instance once, before its memory is in use. */
 function faultOf(kernels: NativeKernels): Fault {
   const known = tested.get(kernels) ?? { fault: kernelFault(kernels) };
   tested.set(kernels, known);
@@ -101,14 +101,14 @@ function faultOf(kernels: NativeKernels): Fault {
 
 let shared: { kernels: NativeKernels | undefined } | undefined;
 
-/** The kernels as loadKernels finds them, one instance for all of this thread: loaded at the first use. */
+/** The kernels as loadKernels finds them, one instance for all of this thread, loaded at the first use. */
 export function nativeKernels(): NativeKernels | undefined {
   shared ??= { kernels: loadKernels() };
   return shared.kernels;
 }
 
-/** The addon has one memory per process: each call returns the same kernels. Only the main thread uses it; for
- *  any other thread it is not present. */
+/** Loads the addon. It has one memory per process: each call returns the same kernels, for the main thread only.
+ *  Undefined in any other thread. */
 export function loadAddon(folders = nativeFolders): NativeKernels | undefined {
   const path = isMainThread ? pathOf(ADDON, folders) : undefined;
   if (path === undefined) return undefined;
@@ -120,7 +120,7 @@ export function loadAddon(folders = nativeFolders): NativeKernels | undefined {
   return kernels;
 }
 
-/** A new instance of the WebAssembly build, with its own memory. */
+/** Creates an instance of the WebAssembly build with its own memory. */
 export function loadWasm(folders = nativeFolders): NativeKernels | undefined {
   const bytes = readArtefact(WASM, folders);
   return bytes && startWasm(bytes);

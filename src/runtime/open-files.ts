@@ -1,9 +1,9 @@
-// The limit of open files and sockets of this process (RLIMIT_NOFILE). Node raises the soft limit to the hard one at its
+// Limit of open files and sockets of this process (RLIMIT_NOFILE). Node raises the soft limit to the hard one at its
 // start; child processes inherit both.
 
 import { readFileSync } from 'node:fs';
 
-/** Undefined where the system does not say (not Linux), or sets none. */
+/** The limit. Undefined if the system reports none or is not Linux. */
 export function openFilesMax(limits: string = ownLimits()): number | undefined {
   const soft = /^Max open files\s+(\d+)\s/m.exec(limits)?.[1];
   return soft === undefined ? undefined : Number(soft);
@@ -13,6 +13,6 @@ function ownLimits(): string {
   try {
     return readFileSync('/proc/self/limits', 'utf8');
   } catch {
-    return ''; // No Linux.
+    return ''; // Not Linux.
   }
 }

@@ -1,4 +1,4 @@
-// How busy this process is: its event loop, and its processors.
+// Load of this process: its event loop and its processors.
 
 import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
@@ -11,7 +11,7 @@ export interface Load {
 }
 
 export interface LoadMeter {
-  /** Since it was asked last. */
+  /** Load since the previous call. */
   sample(): Load;
 }
 
@@ -37,8 +37,8 @@ export function processLoadMeter(): LoadMeter {
 }
 
 export interface LoadLimits {
-  /** Share of the event loop's time and of the processors, 0 to 1; infinite: no limit. */
+  /** Share of the event loop's time and of the processors, 0 to 1. Infinity: no limit. */
   load: number;
-  /** How late timers may be; infinite: no limit. Audio is sent 60 ms ahead at least. */
+  /** Longest delay of timers in milliseconds. Infinity: no limit. Audio is sent at least 60 ms ahead. */
   delayMs: number;
 }

@@ -1,5 +1,5 @@
-// The report of a self-test of runtime/ for the operator: one warning and a gauge for each feature that does not work on
-// this Node as it should, and was replaced by its plain fallback.
+// Reports a self-test of runtime/ to the operator: one warning and a gauge for each feature that does not work on this
+// Node and was replaced by its plain fallback.
 
 import type { Log } from '../log.ts';
 import { runtimeFallback } from '../metrics/metrics.ts';
@@ -13,13 +13,13 @@ export type RuntimeFeature =
   | 'event-loop-watchdog'
   | 'listen-handle';
 
-/** What a self-test found wrong; undefined: the feature works, or is not present on this platform. */
+/** Fault that a self-test found. Undefined: the feature works, or is not present on this platform. */
 export type Fault = string | undefined;
 
-/** The `code` of the warning. */
+/** Value of `code` in the warning. */
 export const RUNTIME_FALLBACK = 'RUNTIME_FALLBACK';
 
-/** Called once for each feature, after its self-test. */
+/** Reports a feature's self-test. Called once for each feature. */
 export function reportSelfTest(log: Log, feature: RuntimeFeature, fault: Fault): void {
   runtimeFallback.set({ feature }, fault === undefined ? 0 : 1);
   if (fault === undefined) return;

@@ -1,6 +1,6 @@
-// Self-test of shared reads and direct sockets at start: one loopback connection, upgraded by an HTTP server as
-// media connections are, carries patterns both ways in each way that media will take. What does not arrive
-// whole, in order and in time is not used by this process: plain sockets replace it.
+// Self-test of shared reads and direct sockets at start: one loopback connection, upgraded by an HTTP server like media
+// connections, carries patterns both ways in each mode. If data does not arrive whole, in order and in time, this
+// process uses plain sockets.
 
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -11,12 +11,12 @@ import { DirectSocket, type SocketKernel } from './direct-socket.ts';
 import { type Fault, reportSelfTest } from './self-test-report.ts';
 import { attachSharedReads, trustSharedReads } from './shared-reads.ts';
 
-/** All of it together, as it holds up the start: 15 to 26 ms of processor time where nothing is wrong (Node 20 to 24). */
+/** Limit of the whole test, since it delays the start: 15 to 26 ms of processor time normally (Node 20 to 24). */
 const TEST_MS_MAX = 50;
-/** Rounds of the event loop that each wait has at least: of a process that the kernel did not run meanwhile, the
- *  time says nothing, but the bytes of a loopback connection arrive within a round or two. */
+/** Rounds of the event loop that each wait lasts at least. If the kernel does not run the process for a while, the time
+ *  proves nothing, but loopback data arrives within a round or two. */
 const ROUNDS_MIN = 20;
-/** A message of 20 ms is the second size; the others are the ends of what connections carry. */
+/** Sizes of test messages. A 20 ms message has the second size; the others are the extremes of media connections. */
 const SIZES = [1, 300, 20_000];
 const UPGRADE =
   'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: self-test\r\n\r\n';
@@ -24,11 +24,11 @@ const UPGRADE =
 export interface SocketSelfTestOptions {
   clock: Clock;
   log: Log;
-  /** Undefined: the addon is not present, and direct sockets are not tested. */
+  /** Undefined if the addon is not present: direct sockets are not tested then. */
   kernel: SocketKernel | undefined;
 }
 
-/** Tests, reports, and turns off what failed. Gives the kernel if it can be used. */
+/** Tests, reports, and turns off the features that failed. Returns the kernel if it can be used. */
 export async function selfTestSockets(
   options: SocketSelfTestOptions,
 ): Promise<SocketKernel | undefined> {
@@ -68,7 +68,7 @@ async function faultOf(test: () => Promise<void>): Promise<Fault> {
   return undefined;
 }
 
-/** Waits of one test, which has one limit for all of them. */
+/** Waits of one test, with one limit for all of them. */
 class Wait {
   readonly #clock: Clock;
   readonly #endMs: number;
@@ -87,13 +87,13 @@ class Wait {
     }
   }
 
-  /** Time enough for what must not come. */
+  /** Waits long enough for data that must not arrive. */
   async rounds(): Promise<void> {
     for (let round = 0; round < ROUNDS_MIN; round++) await nextTick();
   }
 }
 
-/** Both ends of the connection, and what came out at each. */
+/** Both ends of the connection, and the data received at each. */
 class Loopback {
   readonly #wait: Wait;
   readonly #http = createServer();
@@ -124,7 +124,7 @@ class Loopback {
     for (const size of SIZES) await this.#expectAtPeer(size, (bytes) => reads.socket.write(bytes));
   }
 
-  /** After `testReads`. */
+  /** Called after `testReads`. */
   async testDirect(kernel: SocketKernel): Promise<void> {
     const { own } = this.#ends();
     const take = (bytes: Buffer, count: number): void => this.#take(bytes, count);
@@ -217,7 +217,7 @@ class Loopback {
   }
 }
 
-/** Bytes of which no two neighbours are equal, nor two sizes alike. */
+/** Test bytes: neighbours differ, and so do sizes. */
 function patternOf(size: number): Buffer {
   return Buffer.from(Uint8Array.from({ length: size }, (_, nth) => nth * 7 + (nth >> 8) + size));
 }

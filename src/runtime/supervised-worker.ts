@@ -1,38 +1,38 @@
-// A worker thread that is started again when it dies, a bounded number of times at once, then after a rest. It
-// carries messages; their meaning, and work under way, are its owner's.
+// Supervised worker thread: restarted when it dies, a bounded number of times at once, then after a pause. It carries
+// messages; their meaning, and work in progress, belong to its owner.
 
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 
 export interface SupervisedWorkerOptions<Out> {
-  /** What it is called in the log. */
+  /** Name in the log. */
   name: string;
-  /** From runtime/entry-point. */
+  /** Entry point from runtime/entry-point. */
   entry: URL;
   /** The worker's `workerData`. */
   data: unknown;
   clock: Clock;
   log: Log;
   onMessage(message: Out): void;
-  /** The thread died; another is being started unless `forGood`. */
+  /** Called when the thread died. Another one is being started unless `forGood`. */
   onDown(reason: string, forGood: boolean): void;
-  /** The rest after a `forGood` is over and a thread is being started again. Without this there is no
-   *  further start. */
+  /** Called when the pause after a `forGood` is over and a thread is being started again. Without this function there
+   *  is no further start. */
   onUp?(): void;
 }
 
 export interface SupervisedWorker<In> {
-  /** Lost while the thread is down. */
+  /** Posts a message. It is lost while the thread is down. */
   post(message: In, transfer?: ArrayBuffer[]): void;
   /** Ends a thread that hangs; `onDown` follows. */
   kill(reason: string): void;
-  /** No `onDown` follows. */
+  /** Ends the thread. No `onDown` follows. */
   close(): Promise<void>;
 }
 
-/** A thread that dies more often than this within the window has a cause that a restart does not remove; time
- *  may: the text that broke it is not synthesised for ever. */
+/** Starts within the window. A thread that dies more often has a cause that a restart does not remove but time may: the
+ *  text that broke it is not synthesised forever. */
 const STARTS_MAX = 5;
 const WINDOW_MS = 60_000;
 

@@ -1,8 +1,7 @@
-// What one call's services report to the owner of the call: faults that go on until somebody changes something, changes of
-// service because of faults that pass. What comes before the session listens, as with a greeting that is made while the phone
-// rings, is kept for it.
+// Reports of one call's services to the owner of the call: lasting faults, and changes of service because of temporary
+// ones. Reports from before the session listens are kept for it (a greeting is synthesized while the phone rings).
 
-/** Each service reports one or two. */
+/** Reports kept for a listener. Each service makes one or two. */
 const EARLY_MAX = 20;
 
 export class CallReports<Report> {
@@ -10,7 +9,7 @@ export class CallReports<Report> {
   #left: number;
   #listener: ((report: Report) => void) | undefined;
 
-  /** `max`: of the call; later ones are dropped. */
+  /** `max`: reports of the whole call. Later ones are dropped. */
   constructor(max = Number.POSITIVE_INFINITY) {
     this.#left = max;
   }

@@ -1,5 +1,5 @@
-// The language models of a process, by the settings of organizations; beside a process of calls also one that loads no
-// recogniser and no voice.
+// Language models of a process, shared between calls by their settings. A process without recognition and synthesis can
+// use it alone.
 
 import type { Log } from '../log.ts';
 import type { LlmSettings } from '../model/speech-services/speech-settings.ts';
@@ -14,11 +14,11 @@ import type { ServiceReports } from './service/service-reports.ts';
 type Means = Pick<ServiceMeans, 'clock' | 'log' | 'egress'>;
 
 interface OfCall {
-  /** Of the call. Default: the gateway's. */
+  /** Log of the call. Default: the gateway's. */
   log?: Log;
-  /** Of all services of the call. */
+  /** Receives the reports of all services of the call. */
   reports?: ServiceReports | undefined;
-  /** The faults of earlier calls that last. */
+  /** Called with a lasting fault that earlier calls have met. */
   onKnownFault?: ((fault: ServiceFault) => void) | undefined;
 }
 
@@ -27,15 +27,15 @@ export class LanguageModels {
   readonly #means: Means;
   readonly #models: ServiceCache<LanguageModel>;
 
-  /** `gateway`: for organizations without settings. It is not behind the models of the others: it is at the operator's
-   *  expense. */
+  /** `gateway`: model for organizations without settings. It is never the fallback of an organization's own models,
+   *  since the operator pays for it. */
   constructor(gateway: LanguageModel | undefined, means: Means) {
     this.#gateway = gateway;
     this.#means = means;
     this.#models = new ServiceCache(means.clock);
   }
 
-  /** The models of one call. Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */
+  /** Models of one call. Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */
   of(
     settings: readonly LlmSettings[],
     { reports, onKnownFault, log = this.#means.log }: OfCall = {},
@@ -59,7 +59,7 @@ export class LanguageModels {
     return new FallbackModel({ services, clock, log, reports });
   }
 
-  /** Whether a conversation may use the model with these settings, as far as earlier ones show. */
+  /** Whether the model works with these settings, as far as earlier conversations show. */
   isUsable(settings: object): boolean {
     return this.#models.isOpenToCalls(settings);
   }

@@ -1,15 +1,16 @@
-// The different lists of services among the nodes of one agent: a node whose list is known shares what was made of it.
+// Numbers the different service lists among the nodes of one agent: nodes with equal lists share what is made from
+// them.
 
 import { NODE_SERVICES_MAX } from '../model/speech-services/node-services.ts';
 
 export class SettingLists<Settings> {
   readonly all: (readonly Settings[])[] = [];
-  /** Nodes whose list is one too many. */
+  /** Number of nodes whose list exceeded the maximum. */
   refused = 0;
-  /** By their JSON, which has keys in it. */
+  /** List numbers by the lists' JSON (which contains keys). */
   readonly #known = new Map<string, number>();
 
-  /** The number of the list; 0, that of the first node, where there are too many. */
+  /** Returns the number of the list, or 0 (that of the first node) beyond the maximum. */
   add(list: readonly Settings[]): number {
     const key = JSON.stringify(list);
     const known = this.#known.get(key);

@@ -1,5 +1,6 @@
-// The speech services of a process: makes the plan of each call from its settings and those of its agent's nodes. Calls
-// with the same settings share clients and circuit breakers; behind an organization's services are the embedded ones.
+// Speech services of a process: creates the plan of each call from its settings and those of its agent's nodes. Calls
+// with the same settings share clients and circuit breakers. The embedded services are the last fallback of an
+// organization's own.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -36,7 +37,7 @@ import type { TextToSpeech } from './tts/tts.ts';
 import { createTtsFallback } from './tts/tts-fallback.ts';
 
 export interface SpeechServicesOptions {
-  /** Of calls without settings, and the last fallback of all others. */
+  /** Services of calls without settings, and the last fallback of all others. */
   gateway: Pick<SpeechPlan, 'stt' | 'tts' | 'voice'>;
   models: LanguageModels;
   means: ServiceMeans;
@@ -44,19 +45,19 @@ export interface SpeechServicesOptions {
   workers?: number;
 }
 
-/** Of one node. */
+/** Settings of one node. */
 export interface NodeSettings extends SpeechSettings {
-  /** BCP 47, as the node sets it. */
+  /** Language tag (BCP 47) that the node sets. */
   language?: string | undefined;
 }
 
-/** In one fault. */
+/** Node names in one fault. */
 const NODES_NAMED_MAX = 10;
-/** Changes of one call that its owner gets: services that fail in turn would fill the call's log. */
+/** Service changes that one call reports: services that fail in turn would fill the call's log. */
 const CHANGES_MAX = 20;
 const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
-/** One call's plan in the making. */
+/** One call's plan while it is made. */
 interface Planning {
   faults: GatewayError[];
   held: CallSessions;
@@ -70,7 +71,7 @@ export class SpeechServices {
   readonly #means: ServiceMeans;
   readonly #stt: ServiceCache<SpeechToText>;
   readonly #tts: ServiceCache<TextToSpeech>;
-  /** Services count sessions of recognition and of speech apart. */
+  /** Session limits of recognition. Services count recognition and synthesis separately. */
   readonly #sttSessions: SessionLimits;
   readonly #ttsSessions: SessionLimits;
   /** The embedded services, each with its circuit. */
@@ -92,9 +93,9 @@ export class SpeechServices {
     this.#embeddedTts = { service: tts, circuit: circuitOf(tts.name), voice };
   }
 
-  /** The plan for a call that begins with `first`, and whose other nodes have `nodes`. Never throws: a service that cannot
-   *  be used is left out and is one of the faults, as is one whose fault an earlier call met and that lasts. `log`: of the
-   *  call. */
+  /** Plans a call that begins at `first` and whose other nodes have the settings `nodes`. Never throws: an unusable
+   *  service is left out and listed in the faults, as is a service with a permanent fault from an earlier call. `log`:
+   *  of the call. */
   plan(
     first: NodeSettings,
     nodes: ReadonlyMap<string, NodeSettings> = NO_NODES,
@@ -133,7 +134,7 @@ export class SpeechServices {
     const ofNodes = numbered.flatMap(({ id, node, own }): [string, NodeSpeech][] => {
       const isFirst = own.stt === 0 && own.tts === 0 && own.llm === 0;
       if (isFirst && node.language === first.language) return [];
-      // Who leads the conversation is the same in every node.
+      // All nodes have the same policy: if the first one has a model, they all do.
       const model = llm === undefined ? undefined : (models[own.llm] ?? llm);
       const speech = { ...(voices[own.tts] ?? voice), sttList: own.stt, llm: model };
       return [[id, { ...speech, ...languagesOf(node) }]];
@@ -161,7 +162,7 @@ export class SpeechServices {
     return { plan, faults };
   }
 
-  /** Whether a call may use the service with these settings: no faults of a short time ago, and a session left. */
+  /** Whether a call may use the service with these settings: no recent faults, and a free session. */
   isUsable(job: SpeechJob, settings: object): boolean {
     if (job === 'llm') return this.models.isUsable(settings);
     const [services, sessions] =
@@ -184,7 +185,7 @@ export class SpeechServices {
     const embedded = this.#embeddedStt;
     const usableLists = lists.map((settings) => this.#recognizers(settings, faults));
     const [services, ...others] = usableLists;
-    // A node that has none at all keeps that of the others.
+    // A node without any usable service keeps another node's list.
     const some = usableLists.find(({ length }) => length > 0);
     if (services === undefined || some === undefined) {
       return { stt: undefined, unusable: new Set() };
@@ -205,7 +206,7 @@ export class SpeechServices {
     return { stt, unusable: new Set(empty) };
   }
 
-  /** For the owner of the nodes: each of their recognisers has a fault of its own beside this one. */
+  /** Notes a fault for the owner of the nodes. Each of their recognisers has its own fault besides this one. */
   #noteUnusable(nodes: readonly { id: string }[], { faults, log }: Planning): void {
     if (nodes.length === 0) return;
     const ids = nodes.map(({ id }) => id).slice(0, NODES_NAMED_MAX);
@@ -272,7 +273,7 @@ function limitIn(settings: SttSettings | TtsSettings): number | undefined {
   return 'concurrency_limit' in settings ? settings.concurrency_limit : undefined;
 }
 
-/** What `open` makes, or nothing and a fault. */
+/** Opens a service. On an error returns none and adds a fault. */
 function usable<Service>(faults: GatewayError[], open: () => Service): Service[] {
   try {
     return [open()];
@@ -282,7 +283,7 @@ function usable<Service>(faults: GatewayError[], open: () => Service): Service[]
   }
 }
 
-/** Faults of earlier calls that last: this call's service is another one, and its owner gets the reason. */
+/** Adds the permanent faults of earlier calls, since this call uses another service and its owner needs the reason. */
 function noteKnownFaults(
   services: readonly { circuit: CircuitBreaker }[],
   faults: GatewayError[],
@@ -295,13 +296,15 @@ function noteKnownFaults(
   }
 }
 
-/** The settings without their language are the family: a session that can changes to another language of it. */
+/** Language and family of a recogniser. The family is the settings without the language: some sessions can change to
+ *  another language of their family. */
 function languageOf(settings: SttSettings): Pick<SttFallbackService, 'family' | 'language'> {
   const { language, ...others } = { language: undefined, ...settings };
   return typeof language === 'string' ? { family: JSON.stringify(others), language } : {};
 }
 
-/** A tag in the settings of the first recogniser is that of the words; `multi` and `auto` are none. */
+/** Languages of a node. A tag in the first recogniser's settings is the language of the words; `multi` and `auto` are
+ *  not tags. */
 function languagesOf({ language, stt }: NodeSettings): Pick<NodeSpeech, LanguageName> {
   const { language: recognized } = { language: undefined, ...stt[0] };
   const isTag = typeof recognized === 'string' && isLanguageTag(recognized);
@@ -314,7 +317,7 @@ function languagesOf({ language, stt }: NodeSettings): Pick<NodeSpeech, Language
 
 type LanguageName = 'language' | 'wordsLanguage';
 
-/** Nodes with the same services share one object: what is prepared for one of them serves the others. */
+/** Makes nodes with equal services share one object, so that a connection prepared for one serves the others. */
 function sharedNodes(nodes: readonly [string, NodeSpeech][]): ReadonlyMap<string, NodeSpeech> {
   const shared: NodeSpeech[] = [];
   return new Map(
@@ -327,7 +330,7 @@ function sharedNodes(nodes: readonly [string, NodeSpeech][]): ReadonlyMap<string
 }
 
 function isSame(one: NodeSpeech, other: NodeSpeech): boolean {
-  // Nodes with the same list and language have the same language of words.
+  // Nodes with equal list and language have the same language of words.
   const { sttList, tts, voice, llm, language } = one;
   const isSpoken = tts === other.tts && voice === other.voice && language === other.language;
   return isSpoken && sttList === other.sttList && llm === other.llm;
@@ -341,7 +344,7 @@ function noteExcess(lists: Record<string, { refused: number }>, faults: GatewayE
   }
 }
 
-/** An error of the settings of speech services, with a stable code. */
+/** Converts an error in the settings of speech services to one with a stable code. */
 export function settingsFaultOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const facts = { section: 'all', reason: 'unexpected' };

@@ -1,7 +1,7 @@
-// Batching of concurrent work: an item begins at once if nothing of its key is in progress; those that come meanwhile
-// wait, and go together in the next batch. The busier it is, the larger the batches.
+// Batching of concurrent work: an item starts at once if no work of its key is in progress; later ones wait and go
+// together in the next batch. The higher the load, the larger the batches.
 
-/** Of one item; a rejected batch rejects all of its items. */
+/** Result of one item. A rejected batch rejects all of its items. */
 export type BatchResult<Result> = { value: Result } | { error: unknown };
 
 interface Waiting<Item, Result> {
@@ -11,23 +11,23 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** Gives one result for each item, in their order. */
+/** Carries out a batch. Returns one result for each item, in order. */
 export type CarryOut<Item, Result> = (
   items: readonly [Item, ...Item[]],
 ) => Promise<readonly BatchResult<Result>[]>;
 
 export interface BatchLimits<Item> {
-  /** Of one batch. */
+  /** Items in one batch. */
   itemsMax: number;
-  /** Of one batch; an item that has more is carried out alone. */
+  /** Bytes of one batch. An item with more is carried out alone. */
   bytes?: { max: number; of: (item: Item) => number };
 }
 
-/** Does not bound the items that wait: each is a request of a caller that is bounded. */
+/** Does not limit the waiting items: each is a request of a caller that is limited. */
 export class Batches<Item, Result> {
   readonly #carryOut: CarryOut<Item, Result>;
   readonly #limits: BatchLimits<Item>;
-  /** By key, while a batch of the key is in progress. */
+  /** Waiting items by key, while a batch of the key is in progress. */
   readonly #waiting = new Map<string, Waiting<Item, Result>[]>();
 
   constructor(carryOut: CarryOut<Item, Result>, limits: BatchLimits<Item>) {
@@ -49,7 +49,7 @@ export class Batches<Item, Result> {
     });
   }
 
-  /** Never rejects. */
+  /** Works through the batches of a key. Never rejects. */
   async #work(key: string, waiting: Waiting<Item, Result>[]): Promise<void> {
     for (;;) {
       const [first, ...rest] = waiting.splice(0, this.#nextOf(waiting));
@@ -59,7 +59,7 @@ export class Batches<Item, Result> {
     this.#waiting.delete(key);
   }
 
-  /** How many go together: in their order, one at least. */
+  /** Number of items in the next batch: in order, at least one. */
   #nextOf(waiting: readonly Waiting<Item, Result>[]): number {
     const { itemsMax, bytes: { max: bytesMax } = { max: Number.POSITIVE_INFINITY } } = this.#limits;
     let bytes = 0;
@@ -90,8 +90,8 @@ export class Batches<Item, Result> {
   }
 }
 
-/** Concurrent reads of the same thing share one, which begins after each of them was asked for: nobody gets what was
- *  read before. What it gives is shared, and must not be changed. */
+/** Shared reads: concurrent reads of the same key share one that begins after each of them was requested, so that no
+ *  result is older than its request. The result is shared and must not be changed. */
 export class SharedReads<T> {
   readonly #batches = new Batches<() => Promise<T>, T>(
     async (reads) => {
@@ -101,7 +101,7 @@ export class SharedReads<T> {
     { itemsMax: Number.POSITIVE_INFINITY },
   );
 
-  /** `read` of whoever comes first is carried out: equal keys mean equal reads. */
+  /** Carries out the `read` of the first caller: equal keys mean equal reads. */
   get(key: string, read: () => Promise<T>): Promise<T> {
     return this.#batches.add(key, read);
   }

@@ -18,12 +18,12 @@ export function dayAt(atMs: number, zone: string): string {
   return localText(atMs, zone).slice(0, 10);
 }
 
-/** `days` later in the calendar, or earlier if negative. */
+/** The day `days` later in the calendar, or earlier if negative. */
 export function dayAfter(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** When `day` begins in `zone`, milliseconds since 1970. */
+/** Beginning of `day` in `zone`, milliseconds since 1970. */
 export function startOfDay(day: string, zone: string): number {
   const utcMs = Date.parse(`${day}T00:00:00Z`);
   const moments = [utcMs - AROUND_MS, utcMs + AROUND_MS]
@@ -33,13 +33,13 @@ export function startOfDay(day: string, zone: string): number {
   return first ?? moments[0] ?? utcMs;
 }
 
-/** Local time less UTC, milliseconds. */
+/** Offset of a zone from UTC at a moment, milliseconds. */
 export function offsetMs(atMs: number, zone: string): number {
   const wholeSecond = Math.floor(atMs / 1_000) * 1_000;
   return Date.parse(`${localText(wholeSecond, zone)}Z`) - wholeSecond;
 }
 
-/** `2026-01-02T03:04:05` */
+/** Local time as `2026-01-02T03:04:05`. */
 function localText(atMs: number, zone: string): string {
   // The Swedish locale writes dates as ISO 8601 does.
   const format = new Intl.DateTimeFormat('sv-SE', {

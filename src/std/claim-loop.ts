@@ -1,5 +1,5 @@
-// Claims stored work and has it done: a bounded number of pieces at a time, and fewer for each owner, so that one
-// owner's slow work does not delay the others. The caller defines the work and its retries; several processes may
+// Claims stored work and has it carried out: a bounded number of pieces at a time, and fewer for each owner, so that
+// one owner's slow work does not delay the others. The caller defines the work and its retries. Several processes may
 // run the same loop.
 
 import type { Log } from '../log.ts';
@@ -7,31 +7,31 @@ import type { Clock } from './clock.ts';
 import { JobLoop } from './job-loop.ts';
 import type { Random } from './random.ts';
 
-/** When the process stops, work in progress may finish for this long. */
+/** Time for work in progress to finish when the process stops. */
 const STOP_GRACE_MS = 5_000;
-/** Between checks while the store is away. */
+/** Longest interval of checks while the store is unavailable. */
 const BACKOFF_MS_MAX = 10_000;
 
 export interface ClaimLoopOptions<T> {
-  /** For the log. */
+  /** Name in the log. */
   name: string;
   clock: Clock;
   random: Random;
   log: Log;
-  /** Between checks of the store while no work is known to wait. */
+  /** Interval of checks of the store while no work is known to wait. */
   everyMs: number;
-  /** Concurrent pieces, in all and for one owner. */
+  /** Concurrent pieces, in total and for one owner. */
   slots: number;
   slotsPerOwner: number;
   /** Claims at most `limit` pieces, none of the owners in `except`. */
   claim(limit: number, except: readonly string[]): Promise<T[]>;
   ownerOf(item: T): string;
-  /** Whether more work of its owner was due when it was claimed: a claim may take only one piece of each owner. */
+  /** Whether more work of its owner was due at the claim: a claim may take only one piece of each owner. */
   isFollowed(item: T): boolean;
-  /** The work reports its result to the store itself. `signal` is aborted when the process cannot wait any
+  /** Carries out a piece and reports its result to the store. `signal` is aborted when the process cannot wait any
    *  longer. */
   perform(item: T, signal: AbortSignal): Promise<void>;
-  /** Returns a piece that was claimed too late: the process stops. */
+  /** Returns a piece that was claimed too late, because the process stops. */
   giveBack(item: T): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export class ClaimLoop<T> {
   readonly #loop: JobLoop;
   readonly #abort = new AbortController();
   readonly #running = new Map<Promise<void>, string>();
-  /** Work may wait for a place, in all or of its owner. */
+  /** Whether work may wait for a free slot, in total or of its owner. */
   #isHeldBack = false;
 
   constructor(options: ClaimLoopOptions<T>) {
@@ -64,7 +64,7 @@ export class ClaimLoop<T> {
     void this.#loop.start();
   }
 
-  /** There may be new work. */
+  /** Checks the store at once, since there may be new work. */
   wake(): void {
     void this.#loop.wake();
   }
@@ -86,7 +86,7 @@ export class ClaimLoop<T> {
       const limit = slots - this.#running.size;
       const items = await claim(limit, full);
       for (const item of items) this.#begin(item);
-      // What comes later wakes the loop.
+      // Later work wakes the loop.
       isMore = items.length >= limit || items.some(isFollowed);
     }
   }

@@ -1,22 +1,22 @@
-// Who is at the other end of a connection: its address, or behind a trusted reverse proxy the one in
-// `X-Forwarded-For`; and the name under which a client is counted.
+// Address of a client: the peer's, or behind a trusted reverse proxy the one in `X-Forwarded-For`; and the name under
+// which a client is counted.
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Proxies one behind the other; what is further to the left can be written by any client. */
+/** Proxies in a row. Any client can write entries further to the left. */
 const HOPS_MAX = 20;
 
-/** Networks that have a word, as Fastify's `trustProxy` reads them. */
+/** Named networks, as in Fastify's `trustProxy`. */
 const words: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.1/8', '::1/128'],
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** The client of a connection from `peer`: the last address in `forwarded` that is no proxy. */
+/** Client of a connection from `peer`: the last address in `forwarded` that is not a proxy. */
 export type ClientOf = (peer: string | undefined, forwarded: string | undefined) => string;
 
-/** `proxies`: addresses, networks and words, as the settings have them. */
+/** `proxies`: addresses, networks and names, as in the settings. */
 export function clientBehind(proxies: readonly string[]): ClientOf {
   const trusted = new BlockList();
   for (const each of proxies.flatMap((word) => words[word] ?? [word])) {
@@ -38,8 +38,8 @@ export function clientBehind(proxies: readonly string[]): ClientOf {
   };
 }
 
-/** The client that an address identifies: itself, or with version 6 the network of 64 bits, which one client has
- *  for itself. */
+/** Name of the client at an address: the address itself, or for IPv6 its network of 64 bits, which belongs to one
+ *  client. */
 export function clientName(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   if (mapped?.[1] !== undefined) return mapped[1];

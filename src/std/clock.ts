@@ -11,10 +11,10 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with fractions, from an arbitrary origin. Never goes back. */
   monotonicMs(): number;
-  /** Calls `run` once after `delayMs`; the timer does not keep the process alive. With 0 or less: after
-   *  everything else that is due in the event loop. */
+  /** Calls `run` once after `delayMs`; the timer does not keep the process alive. With 0 or less: after all other due
+   *  events of the event loop. */
   after(delayMs: number, run: () => void): Timer;
-  /** The last stall of this process, if its backlog may still be unread. Detected from the first call on. */
+  /** Last stall of this process, if its backlog may still be unread. Detection starts with the first call. */
   lastStall(): Stall | undefined;
 }
 
@@ -39,8 +39,8 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after everything else that is due in this process has run: for long work that is cut into pieces. It
- *  measures no time, so tests need no fake. */
+/** Resolves after all other due events of this process, to split long work into pieces. It measures no time, so tests
+ *  need no fake. */
 export function nextTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,9 +1,9 @@
-// Waiting with a limit. Time comes from the Clock, so that tests control it.
+// Waiting with a limit. Times come from the Clock, so that tests control them.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from './clock.ts';
 
-/** Settles as `work` does, or rejects with TIMED_OUT after `ms`. `work` is not stopped by this. */
+/** Settles as `work` does, or rejects with TIMED_OUT after `ms`. `work` continues. */
 export function withDeadline<T>(
   clock: Clock,
   ms: number,
@@ -16,7 +16,7 @@ export function withDeadline<T>(
   });
 }
 
-/** A signal that is aborted after `ms` or with `parent`. `done` frees it. */
+/** A signal that is aborted after `ms` or with `parent`. `done` frees its timer. */
 export function deadlineSignal(
   clock: Clock,
   ms: number,
@@ -39,7 +39,7 @@ export function deadlineSignal(
   };
 }
 
-/** Settles as `work` does, or rejects with the signal's reason. `work` is not stopped by this. */
+/** Settles as `work` does, or rejects with the signal's reason. `work` continues. */
 export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

@@ -1,5 +1,5 @@
-// A background job that runs repeatedly: after an interval, at once when it is woken, later after failures
-// (exponential backoff with jitter). One run at a time. The job logs its own failures.
+// Background job that runs repeatedly: after an interval, at once when it is woken, later after failures (exponential
+// backoff with jitter). One run at a time. The job logs its own failures.
 
 import type { Clock, Timer } from './clock.ts';
 import type { Random } from './random.ts';
@@ -10,16 +10,16 @@ const STOP_MS_MAX = 120_000;
 
 export interface JobLoopOptions {
   clock: Pick<Clock, 'after'>;
-  /** From the end of one run to the next. */
+  /** Wait from the end of one run to the next. */
   everyMs: number | (() => number);
-  /** From a wake-up to the run. Default 0: at once. */
+  /** Wait from a wake-up to the run. Default 0: at once. */
   wokenMs?: number;
-  /** From a failed run to the next. Default: `everyMs`. */
+  /** Wait from a failed run to the next. Default: `everyMs`. */
   retryMs?: number;
-  /** Doubles the wait with each failure in a row, up to `msMax`, and adds up to a quarter at random: processes
+  /** Doubles the wait with each failure in a row, up to `msMax`, and adds up to a quarter at random, so that processes
    *  that lost the same database do not reconnect at the same time. */
   backoff?: { msMax: number; random: Random };
-  /** `signal` is aborted when the loop stops. */
+  /** Carries out the job. `signal` is aborted when the loop stops. */
   run(signal: AbortSignal): Promise<unknown>;
   onError(error: unknown): void;
 }
@@ -30,9 +30,9 @@ export class JobLoop {
   #hasStarted = false;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
-  /** Another run follows this one. */
+  /** Whether another run follows this one. */
   #isWoken = false;
-  /** The timer was set by a wake-up. */
+  /** Whether a wake-up set the timer. */
   #isSoon = false;
   /** Failures in a row. */
   #failures = 0;
@@ -60,7 +60,7 @@ export class JobLoop {
     return this.#stopping.signal.aborted;
   }
 
-  /** The state has changed. Resolves when the run in progress and the one that follows it are over (with
+  /** Requests a run, since the state has changed. Resolves when the run in progress and the next one are over (with
    *  `wokenMs`: at once). Never rejects; does nothing before the start and after the stop. */
   async wake(): Promise<void> {
     if (!this.#hasStarted || this.hasStopped) return;
@@ -71,13 +71,13 @@ export class JobLoop {
     if (wokenMs === 0) await this.#running;
   }
 
-  /** Starts no further run. */
+  /** Prevents further runs. */
   cancel(): void {
     this.#stopping.abort();
     this.#timer?.cancel();
   }
 
-  /** Starts no further run, and waits for the one in progress. Never rejects. */
+  /** Prevents further runs and waits for the one in progress. Never rejects. */
   async stop(waitMsMax = STOP_MS_MAX): Promise<void> {
     this.cancel();
     if (this.#running === undefined) return;
@@ -106,11 +106,11 @@ export class JobLoop {
     if (!this.hasStopped) this.#wait(this.#isWoken ? wokenMs : waitMs);
   }
 
-  /** Returns the milliseconds to wait. Never rejects. */
+  /** Runs the job. Returns the milliseconds to wait. Never rejects. */
   async #runOnce(): Promise<number> {
     const { everyMs, run, onError } = this.#options;
     try {
-      // Not of whoever woke it, or whose timer it is.
+      // The share of the caller that woke it, or set its timer, does not apply.
       await inShare(undefined, () => run(this.#stopping.signal));
       this.#failures = 0;
     } catch (error) {

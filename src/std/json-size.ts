@@ -3,7 +3,7 @@
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Up to here a string is scanned byte by byte: a native call costs as much as 20 to 30 bytes. */
+/** Length up to which a string is scanned byte by byte: a native call costs as much as 20 to 30 bytes. */
 const NEAR_BYTES = 32;
 const OTHER = 0;
 const SPACE = 1;
@@ -14,7 +14,7 @@ const KIND_OF_BYTE = kindsOfBytes();
 const LEVELS_OF_KIND = Int8Array.of(0, 0, 0, 1, -1);
 
 export interface JsonSize {
-  /** Objects, arrays, strings, numbers, booleans and nulls; keys are not counted. */
+  /** Number of objects, arrays, strings, numbers, booleans and nulls, without keys. */
   values: number;
   /** Levels of objects and arrays: 1 for `[]`, 0 for a number. */
   depth: number;
@@ -27,7 +27,7 @@ export interface JsonLimits {
   depthMax: number;
 }
 
-/** The size of JSON text in UTF-8. Stops after `valuesMax` values. Text that is not JSON gives some size: its
+/** Size of JSON text in UTF-8. Stops after `valuesMax` values. For text that is not JSON the size is arbitrary: its
  *  parser reports the fault. */
 export function jsonSize(text: Uint8Array, valuesMax: number): JsonSize {
   let values = 1;
@@ -48,12 +48,12 @@ export function jsonSize(text: Uint8Array, valuesMax: number): JsonSize {
   return { values, depth };
 }
 
-/** In words, which limit a value that came as JSON exceeds; undefined if none. */
+/** Describes which limit a value exceeds that arrived as JSON. Undefined if none. */
 export function jsonExcess(value: unknown, limits: JsonLimits): string | undefined {
   return jsonTextExcess(JSON.stringify(value) ?? '', limits);
 }
 
-/** The same for JSON as text. */
+/** The same for JSON text. */
 export function jsonTextExcess(json: string, limits: JsonLimits): string | undefined {
   const { bytesMax, valuesMax, depthMax } = limits;
   const text = Buffer.from(json);
@@ -63,8 +63,8 @@ export function jsonTextExcess(json: string, limits: JsonLimits): string | undef
   return depth > depthMax ? `more than ${depthMax} levels of nesting` : undefined;
 }
 
-/** The index of the closing quote, or the end of the text. Most strings are short; in long ones a native search
- *  finds the next quote. */
+/** Index of the closing quote, or the end of the text. Most strings are short; in long ones a native search finds the
+ *  next quote. */
 function endOfString(text: Uint8Array, from: number): number {
   const near = Math.min(from + NEAR_BYTES, text.length);
   let at = from;

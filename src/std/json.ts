@@ -1,8 +1,8 @@
-// JSON values as a type, and parsing that gives undefined instead of throwing.
+// JSON values as a type, and parsing that returns undefined instead of throwing.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** Undefined for anything that is not JSON. */
+/** Parses JSON. Undefined for anything else. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -11,8 +11,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** JSON text in which U+FFFD takes the place of unpaired surrogates: no UTF-8 has them, and servers refuse a request that
- *  does. Clients send them, and a text that is cut to its limit may end in one. */
+/** JSON text in which U+FFFD replaces unpaired surrogates, which UTF-8 cannot encode and servers refuse. Clients send
+ *  them, and a text that is cut to its limit may end in one. */
 export function wellFormedJson(value: unknown): string {
   const text = JSON.stringify(value);
   return /\\ud[89a-f]/.test(text) ? JSON.stringify(value, wellFormed) : text;

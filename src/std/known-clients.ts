@@ -1,16 +1,16 @@
-// From which clients each account, a user's or a PBX's, has logged in: an attacker elsewhere cannot lock out its owner there.
-// In memory, per process, as the failures are; a restart empties both.
+// Clients from which each account (a user's or a PBX's) has logged in: an attacker elsewhere cannot lock out the owner
+// there. In memory, per process, like the failures; a restart clears both.
 
 export class KnownClients {
   readonly #pairsMax: number;
   readonly #pairs = new Set<string>();
 
-  /** `pairsMax`: pairs of an account and a client that are kept, the least recently used removed first. */
+  /** `pairsMax`: stored pairs of an account and a client. The least recently used is removed first. */
   constructor({ pairsMax }: { pairsMax: number }) {
     this.#pairsMax = pairsMax;
   }
 
-  /** The account has logged in from there. */
+  /** Records that the account has logged in from this client. */
   note(account: string, client: string): void {
     const pair = pairOf(account, client);
     this.#pairs.delete(pair);
@@ -24,7 +24,7 @@ export class KnownClients {
   }
 }
 
-/** No client's name has a space. */
+/** Key of a pair. No client's name contains a space. */
 function pairOf(account: string, client: string): string {
   return `${client} ${account}`;
 }

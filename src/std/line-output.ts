@@ -1,40 +1,40 @@
-// Lines to a file descriptor, for logs: asynchronous, bounded, and no failure of the target ends the process. Lines
-// that a full disk, a broken pipe or a slow reader does not take are dropped and counted; one of which only a part was
-// taken is ended by a line feed, so that the next one is whole.
+// Writes lines to a file descriptor, for logs: asynchronous and bounded; a failing target does not end the process.
+// Lines that a full disk, a broken pipe or a slow reader does not accept are dropped and counted. A line of which only
+// a part was written is ended by a line feed, so that the next one is whole.
 
 import { write, writeSync } from 'node:fs';
 import type { Clock, Timer } from './clock.ts';
 
-/** As node:fs writes to a file descriptor. */
+/** Target of writes, as node:fs writes to a file descriptor. */
 export interface LineTarget {
   write(chunk: Buffer, done: (error: Error | null, bytes: number) => void): void;
-  /** Returns the number of bytes that were taken. */
+  /** Writes synchronously. Returns the number of bytes written. */
   writeSync(chunk: Buffer): number;
 }
 
 export interface LineOutputOptions {
-  /** A file descriptor; tests pass a target that takes a part of what is written. */
+  /** File descriptor. Tests pass a target that accepts only a part of what is written. */
   target: number | LineTarget;
   clock: Clock;
-  /** Lines were dropped. Must not write to this output. */
+  /** Called when lines were dropped. Must not write to this output. */
   onDropped?(lines: number): void;
-  /** Given once the target takes lines again; returns a line that names the number, with its line feed. */
+  /** Returns a line with the number of dropped lines and a line feed. Called once the target accepts lines again. */
   summary?(dropped: number): string;
-  /** Lines that wait, in characters. */
+  /** Limit of the waiting lines, in characters. */
   charactersMax?: number;
-  /** Rest after a failure. */
+  /** Pause after a failure. */
   retryMs?: number;
 }
 
 const LINE_FEED = 10;
-/** Some 20,000 lines: seconds of a busy gateway. */
+/** Default limit of waiting lines: some 20,000, which a busy gateway writes in seconds. */
 const CHARACTERS_MAX = 4_000_000;
-/** Of one write: more would hold memory twice for long. */
+/** Characters of one write. A larger write would hold memory twice for long. */
 const CHUNK_CHARACTERS_MAX = 64 * 1024;
 const RETRY_MS = 500;
-/** A pipe that is full takes more within milliseconds if its reader lives. */
+/** Pause before a full pipe is tried again: a live reader empties it within milliseconds. */
 const FULL_RETRY_MS = 20;
-/** At the end of the process, for a pipe that is full. */
+/** Tries at the end of the process, for a full pipe. */
 const FLUSH_TRIES_MAX = 10;
 
 export class LineOutput {
@@ -42,9 +42,9 @@ export class LineOutput {
   readonly #target: LineTarget;
   #waiting: string[] = [];
   #characters = 0;
-  /** What is being written; undefined: nothing. */
+  /** Data that is being written. Undefined: none. */
   #chunk: Buffer | undefined;
-  /** The last byte that the target has taken is no line feed. */
+  /** Whether the last byte written is not a line feed. */
   #isTorn = false;
   #timer: Timer | undefined;
   #dropped = 0;
@@ -56,7 +56,7 @@ export class LineOutput {
     this.#target = typeof target === 'number' ? descriptor(target) : target;
   }
 
-  /** One or more whole lines. Never throws. */
+  /** Writes one or more whole lines. Never throws. */
   write(line: string): void {
     if (!this.#isUsed) process.on('exit', () => this.flushSync());
     this.#isUsed = true;
@@ -70,8 +70,8 @@ export class LineOutput {
     if (this.#chunk === undefined && this.#timer === undefined) this.#next();
   }
 
-  /** Writes what waits, and blocks for 200 ms at most; the rest is lost. For the end of the process: lines whose write is
-   *  under way are written again, because that write may not be finished. */
+  /** Writes the waiting lines and blocks for 200 ms at most; the rest is lost. For the end of the process. Lines whose
+   *  write is in progress are written again, because that write may not be finished. */
   flushSync(): void {
     let tries = 0;
     let rest = Buffer.concat([
@@ -144,7 +144,7 @@ export class LineOutput {
     });
   }
 
-  /** What ends a torn line. */
+  /** Line feed that ends a torn line. */
   #repair(): Buffer {
     return Buffer.from(this.#isTorn ? '\n' : '');
   }
@@ -162,7 +162,7 @@ function descriptor(fd: number): LineTarget {
   };
 }
 
-/** A line feed at the begin only ends a line whose words are written. */
+/** Number of lines. A line feed at the beginning only ends an earlier line. */
 function linesIn(chunk: Buffer): number {
   let lines = 0;
   for (let at = chunk.indexOf(LINE_FEED, 1); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) {

@@ -1,8 +1,8 @@
-// A pause in a Clock's time.
+// Pause by a Clock.
 
 import type { Clock } from './clock.ts';
 
-/** Ends early with the signal. */
+/** Resolves after `ms`, or earlier if the signal is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0 || signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {

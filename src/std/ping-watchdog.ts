@@ -1,11 +1,11 @@
-// Watchdog for a half-open websocket: the peer answers pings, and may send nothing else for a long time.
+// Watchdog for half-open websockets: the peer must answer pings, and may otherwise be silent for long.
 
 import type { Clock, Timer } from './clock.ts';
 
 const PING_MS = 10_000;
 const PONG_MS_MAX = 8_000;
 
-/** The part of a websocket that is used here. */
+/** Part of a websocket that this file uses. */
 export interface PingedSocket {
   ping(): void;
   on(event: 'pong', listener: () => void): unknown;
@@ -18,7 +18,7 @@ export class PingWatchdog {
   #hasPong = true;
   #timer: Timer;
 
-  /** For an open socket. `onDead` is called at most once. */
+  /** Watches an open socket. `onDead` is called at most once. */
   constructor(socket: PingedSocket, clock: Clock, onDead: () => void) {
     this.#socket = socket;
     this.#clock = clock;

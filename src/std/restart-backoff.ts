@@ -1,10 +1,10 @@
-// The backoff before a process that died is started again: no wait the first time, then growing waits, until the
-// process has run without a fault for a while.
+// Backoff before a process that died is restarted: no wait the first time, then growing waits, until the process has
+// run without a fault for a while.
 
 import type { Clock } from './clock.ts';
 
-/** Before the second restart: half a second, then doubled each time. The cause, such as a full disk, may be
- *  removed at any time, so restarts never stop. */
+/** Wait before the second restart: half a second, doubled each time. The cause, such as a full disk, may be removed at
+ *  any time, so restarts never stop. */
 const STEP_MS = 500;
 const PAUSE_MS_MAX = 30_000;
 const QUIET_MS = 60_000;
@@ -19,12 +19,12 @@ export class RestartBackoff {
     this.#clock = clock;
   }
 
-  /** The process runs. */
+  /** Records that the process runs. */
   noteHealthy(): void {
     this.#servedSinceMs = this.#clock.monotonicMs();
   }
 
-  /** The process died, or could not be started; returns the milliseconds to wait. */
+  /** Records that the process died or did not start. Returns the milliseconds to wait. */
   nextDelayMs(): number {
     const since = this.#servedSinceMs;
     this.#servedSinceMs = undefined;

@@ -1,5 +1,4 @@
-// Serial queues: work that must not overlap runs one piece after the other, in the order of the calls; all of it, or that
-// of one key.
+// Serial queues: work that must not overlap runs in the order of the calls, in one queue or in one for each key.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 
@@ -9,13 +8,13 @@ export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** `name` is for the error's text; at most `waitingMax` pieces wait. */
+  /** `name`: for the error's text. At most `waitingMax` pieces wait. */
   constructor(name: string, waitingMax: number) {
     this.#name = name;
     this.#waitingMax = waitingMax;
   }
 
-  /** Nothing runs or waits. */
+  /** Whether no work runs or waits. */
   get isIdle(): boolean {
     return this.#waiting === 0;
   }
@@ -28,24 +27,24 @@ export class SerialQueue {
     const mine = this.#last.then(work).finally(() => {
       this.#waiting -= 1;
     });
-    this.#last = mine.catch(() => undefined); // The caller gets the error.
+    this.#last = mine.catch(() => undefined); // The caller receives the error.
     return mine;
   }
 }
 
-/** A serial queue for each key that has work. */
+/** One serial queue for each key that has work. */
 export class SerialQueues {
   readonly #name: string;
   readonly #waitingMax: number;
   readonly #queues = new Map<string, SerialQueue>();
 
-  /** `name` is for the error's text; at most `waitingMax` pieces of one key wait. The keys are not bounded. */
+  /** `name`: for the error's text. At most `waitingMax` pieces of one key wait. The number of keys is not limited. */
   constructor(name: string, waitingMax: number) {
     this.#name = name;
     this.#waitingMax = waitingMax;
   }
 
-  /** Keys that have work. */
+  /** Number of keys that have work. */
   get size(): number {
     return this.#queues.size;
   }

@@ -1,4 +1,4 @@
-// A deadline that is put off again and again, as by each message of a connection: putting it off costs a comparison, no
+// A deadline that is postponed often, for example by each message of a connection: postponing costs a comparison, no
 // timer.
 
 import type { Clock, Timer } from './clock.ts';
@@ -6,10 +6,10 @@ import type { Clock, Timer } from './clock.ts';
 export class SlidingDeadline {
   readonly #clock: Clock;
   readonly #onDue: () => void;
-  /** Monotonic. */
+  /** Monotonic time in milliseconds. */
   #dueAt: number | undefined;
   #timer: Timer | undefined;
-  /** Monotonic; never after `#dueAt`. */
+  /** Monotonic time of the timer in milliseconds; never after `#dueAt`. */
   #timerAt = 0;
 
   constructor(clock: Clock, onDue: () => void) {
@@ -21,7 +21,7 @@ export class SlidingDeadline {
     return this.#dueAt !== undefined;
   }
 
-  /** `onDue` is called once, `ms` from now, in place of any time set before. */
+  /** Sets the deadline to `ms` from now, in place of any earlier one. `onDue` is called once. */
   set(ms: number): void {
     const dueAt = this.#clock.monotonicMs() + ms;
     this.#dueAt = dueAt;

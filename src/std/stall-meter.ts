@@ -2,21 +2,21 @@
 // After one, its connections have a backlog in the kernel, whose old audio is dropped.
 
 export interface Stall {
-  /** Monotonic time of its end. */
+  /** Monotonic time of the stall's end. */
   endMs: number;
   ms: number;
 }
 
 const BEAT_MS = 250;
-/** A shorter delay is a busy process, whose backlog is processed late. */
+/** Shortest stall. A shorter delay is a busy process, whose backlog is processed late but not dropped. */
 const STALL_MS_MIN = 500;
-/** Time after a stall in which its backlog is read: a thousand calls take seconds. */
+/** Time after a stall in which its backlog is read: seconds with a thousand calls. */
 const BACKLOG_MS_MAX = 5_000;
 
-/** Of a clock. */
+/** The parts of a clock that the meter needs. */
 interface Beats {
   monotonicMs(): number;
-  /** Must not keep the process alive. */
+  /** Calls `run` after `delayMs`. Must not keep the process alive. */
   after(delayMs: number, run: () => void): unknown;
 }
 
@@ -31,8 +31,8 @@ export class StallMeter {
     clock.after(BEAT_MS, this.#beat);
   }
 
-  /** The last stall, while connections may still have its backlog. Computed at each call: when a process resumes, its
-   *  reads come before its timers. */
+  /** Last stall, while connections may still have its backlog. Computed at each call: when a process resumes, its reads
+   *  come before its timers. */
   latest(): Stall | undefined {
     const nowMs = this.#clock.monotonicMs();
     const ms = nowMs - this.#beatMs - BEAT_MS;

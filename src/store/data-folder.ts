@@ -1,16 +1,16 @@
-// The data folder at the start: made if it is missing, and written to once, so that a full or read-only disk is named
-// before anything half works.
+// The data folder at the start: created if it is missing, and written to once, so that a full or read-only disk is
+// reported before anything else starts.
 
 import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** A page of the database. */
+/** Bytes of the test file: one page of the database. */
 const PROBE_BYTES = 8_192;
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Throws DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE. */
+/** Creates the folder and writes a test file. Throws DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE. */
 export function prepareDataFolder(folder: string, pid = process.pid): void {
   const probe = join(folder, `.probe-${pid}`);
   try {
@@ -37,7 +37,7 @@ function removeProbe(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // Where it could not be made, it cannot be removed: the first error says why.
+    // A file that could not be written cannot be removed either: the first error is reported.
   }
 }
 

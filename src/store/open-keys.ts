@@ -1,5 +1,5 @@
-// Opens the API keys alone, beside a gateway that runs or while none does: no node is entered, nothing is migrated,
-// and no folder is made. The store of a gateway is open.ts.
+// Opens only the API keys, whether or not a gateway runs: enters no node, migrates nothing, and creates no folder. The
+// store of a gateway is open.ts.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -32,13 +32,13 @@ export interface OpenKeysOptions {
 
 export interface OpenedKeys {
   list(): Promise<MachineKey[]>;
-  /** The text of the new key; undefined if there is no such organization. */
+  /** Creates a key and returns its text; undefined if there is no such organization. */
   create(name: string, organizationId?: string): Promise<string | undefined>;
   archive(id: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** Throws NO_DATA, STORE_LOCKED, STORE_UNAVAILABLE. */
+/** Opens the keys. Throws NO_DATA, STORE_LOCKED, STORE_UNAVAILABLE. */
 export async function openKeys(options: OpenKeysOptions): Promise<OpenedKeys> {
   const { clock, random, log } = options;
   const { target, ready, close } = await openEngine(options);
@@ -94,7 +94,7 @@ async function openEngine(options: OpenKeysOptions): Promise<Engine> {
   };
 }
 
-/** Whether a gateway runs there. */
+/** Whether a gateway answers on the socket. */
 function answers(socketPath: string): Promise<boolean> {
   return new Promise((found) => {
     const socket = connect(socketPath);

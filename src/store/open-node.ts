@@ -1,5 +1,5 @@
 // Opens the database for one process: the embedded engine or a server, migrated, with this process among its nodes and
-// with what keeps the database well. The repositories over it are open.ts; a supervisor needs none of them.
+// with maintenance. The repositories over it are open.ts; a supervisor needs none of them.
 
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -23,46 +23,46 @@ import { SecretBox } from './secrets/secret-box.ts';
 import { parseSecretKeys, readKeyFile, type SecretKey } from './secrets/secret-keys.ts';
 
 export interface OpenNodeOptions {
-  /** Files, the key file and the embedded database. Created if it is missing. */
+  /** Folder of files, key file and embedded database. Created if it is missing. */
   dataFolder: string;
   /** A PostgreSQL server; undefined for the embedded database. */
   databaseUrl: string | undefined;
-  /** Secret keys from the configuration (store/secrets/secret-keys.ts); undefined for the key file. Nodes that
-   *  share a server must have the same. */
+  /** Secret keys from the configuration (store/secrets/secret-keys.ts); undefined for the key file. Nodes that share a
+   *  server must have the same keys. */
   secrets: { keys: string | undefined };
   /** Concurrent calls of an organization without a limit of its own. */
   callLimit: number;
-  /** Life of a run's public token. Default: 30. */
+  /** Lifetime of a run's public token, in days. Default: 30. */
   publicLinkDays?: number | undefined;
   clock: Clock;
   random: Random;
   log: Log;
   /** Another process of this gateway runs the embedded database, and migrates it. */
   isShared?: boolean | undefined;
-  /** What this process works for: at the embedded engine calls are served first. Default: `api`. */
+  /** Work of this process: the embedded engine serves calls first. Default: `api`. */
   traffic?: 'calls' | 'api' | undefined;
-  /** This process among the nodes of one server: the same after a restart, never used by two at
-   *  once. Default: host name and data folder. */
+  /** Name of this process among the nodes of one server: the same after a restart, never used by two at once. Default:
+   *  host name and data folder. */
   node?: string | undefined;
-  /** For a worker: the process that started it, whose name is the start of its own. */
+  /** The process that started this worker, whose name is the start of the worker's. */
   gateway?: NodeIdentity | undefined;
   /** Another process has taken this one's name: this one must end, and must not store anything. */
   onReplaced?: ((error: GatewayError) => void) | undefined;
-  /** Tests pass a clock in place of the database's. */
+  /** Clock that tests pass in place of the database's. */
   time?: DatabaseTime | undefined;
-  /** For the template of new databases. Default: `.cache/patchbay` in the home folder. */
+  /** Cache folder for the template of new databases. Default: `.cache/patchbay` in the home folder. */
   cacheFolder?: string | undefined;
 }
 
 export interface OpenNode {
   readonly context: StoreContext;
   readonly keys: readonly [SecretKey, ...SecretKey[]];
-  /** This process, by its first epoch. */
+  /** Name and first epoch of this process. */
   readonly identity: NodeIdentity;
   close(): Promise<void>;
 }
 
-/** `onReentered`: see `Store`. Throws as `openStore`. */
+/** Opens the database. `onReentered`: see `Store`. Throws as `openStore`. */
 export async function openNode(
   options: OpenNodeOptions,
   onReentered: () => void = () => undefined,
@@ -72,7 +72,7 @@ export async function openNode(
   try {
     return await openIn(dataFolder, options, onReentered);
   } catch (error) {
-    // A disk with room for the first look may be full by what the database has written since.
+    // The first check may pass, and the disk be full after what the database has written since.
     if (options.databaseUrl === undefined) prepareDataFolder(dataFolder);
     throw error;
   }
@@ -139,8 +139,8 @@ async function openIn(
   };
 }
 
-/** A full disk keeps an embedded database from starting. Where the database is elsewhere, calls go on without
- *  recordings. */
+/** Prepares the data folder. A full disk prevents the start of an embedded database; where the database is elsewhere,
+ *  calls continue without recordings. */
 function openFolder({ databaseUrl, log }: OpenNodeOptions, dataFolder: string): void {
   try {
     prepareDataFolder(dataFolder);
@@ -150,17 +150,17 @@ function openFolder({ databaseUrl, log }: OpenNodeOptions, dataFolder: string): 
   }
 }
 
-/** The gateway on this data folder, among the nodes of one server. */
+/** Name of the gateway on this data folder, among the nodes of one server. */
 export function nodeName(dataFolder: string): string {
   return `${hostname()}:${resolve(dataFolder)}`;
 }
 
-/** Positive in 64 bits. */
+/** A random positive number of 64 bits. */
 function newEpoch(random: Random): string {
   return String(random.bytes(8).readBigUInt64BE() >> 1n);
 }
 
-/** Distinguishes processes with the same name. */
+/** Creates the heartbeat, and at a server the socket by which other processes detect this one. */
 async function openPlace(
   context: StoreContext,
   of: {
@@ -187,7 +187,7 @@ async function openPlace(
 interface OpenEngine {
   target: DatabaseTarget;
   ready: () => Promise<void>;
-  /** No other process can use this database. */
+  /** Whether no other process can use this database. */
   isAlone: boolean;
   close: () => Promise<void>;
 }

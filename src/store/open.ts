@@ -56,17 +56,18 @@ export interface StoreHandle extends Store {
   readonly links: FileLinks;
   /** Keys that sign users' tokens, the newest first; the same at every start. */
   readonly tokenKeys: readonly Buffer[];
-  /** This process, by its first epoch. */
+  /** Name and first epoch of this process. */
   readonly node: string;
   readonly epoch: string;
-  /** Seals every stored secret by the newest key; gives how many rows changed. */
+  /** Seals every stored secret by the newest key. Returns the number of changed rows. */
   resealSecrets(): Promise<number>;
   /** Active agents that are too large for calls. Throws STORE_UNAVAILABLE. */
   oversizedVersions(): AsyncGenerator<OversizedVersion>;
 }
 
-/** Throws CONFIG_INVALID, DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE, STORE_LOCKED, STORE_NOT_DURABLE, STORE_POOLER,
- *  STORE_UNAVAILABLE, NODE_NAME_TAKEN, NODE_REPLACED, SECRET_KEYS_DIFFER, MIGRATION_CHANGED, MIGRATION_UNKNOWN. */
+/** Opens the store. Throws CONFIG_INVALID, DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE, STORE_LOCKED, STORE_NOT_DURABLE,
+ *  STORE_POOLER, STORE_UNAVAILABLE, NODE_NAME_TAKEN, NODE_REPLACED, SECRET_KEYS_DIFFER, MIGRATION_CHANGED,
+ *  MIGRATION_UNKNOWN. */
 export async function openStore(options: OpenStoreOptions): Promise<StoreHandle> {
   const { clock, random, log } = options;
   let handle: StoreHandle | undefined;

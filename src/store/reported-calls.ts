@@ -1,5 +1,5 @@
-// The call that a provider's webhook is about, by its run: the run and the configuration over which it goes, in one
-// statement, because a call has several webhooks and the provider waits for each.
+// The run that a provider's webhook is about, with its telephony configuration, in one statement: a call has several
+// webhooks, and the provider waits for each.
 
 import type { Kysely } from 'kysely';
 import type { Run } from '../model/run.ts';
@@ -12,7 +12,7 @@ import { toConfiguration } from './telephony/configurations.ts';
 
 interface ReportedCall {
   run: Run;
-  /** Undefined if it is deleted. */
+  /** Undefined if the configuration is deleted. */
   configuration: TelephonyConfiguration | undefined;
 }
 
@@ -25,7 +25,7 @@ export class ReportedCalls {
     this.#context = context;
   }
 
-  /** Undefined if there is no such run. */
+  /** Finds the run and its configuration; undefined if there is no such run. */
   async find(runId: string): Promise<ReportedCall | undefined> {
     if (!isRowId(runId)) return undefined;
     const row = await withConfigurations(this.#context.db)

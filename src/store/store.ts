@@ -51,9 +51,9 @@ export interface Store {
   readonly afterworks: PostCallJobStore;
   readonly deliveries: DeliveryStore;
   readonly signingSecrets: SigningSecretStore;
-  /** Called when this process was declared dead and goes on: others may have taken runs of it (`runs.taken`). */
+  /** Called when this process was declared dead and continues: others may have taken runs of it (`runs.taken`). */
   onReentered?: (() => void) | undefined;
-  /** False if the database does not answer within a second. */
+  /** Whether the database answers within a second. */
   alive(): Promise<boolean>;
   close(): Promise<void>;
 }

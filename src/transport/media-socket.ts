@@ -1,25 +1,24 @@
-// The interface of a media connection for a call: whole messages in and out, within limits. No message is parsed
-// here.
+// Interface of a call's media connection: whole messages in and out, within limits. Messages are not parsed here.
 
 import type { BatchedReads } from '../runtime/direct-socket.ts';
 
 /** Receives a socket's messages. Calls are synchronous and in order. */
 export interface MediaSocketListener {
   onText(message: string): void;
-  /** A text message of plain ASCII as bytes, from `from` to `end`, borrowed until the call returns. False:
-   *  `onText` is called with it as a string. */
+  /** Called with a text message of plain ASCII, bytes `from` to `end`, borrowed until the call returns. Returns false
+   *  to receive it as a string in `onText` instead. */
   takeAscii?(bytes: Uint8Array, from: number, end: number): boolean;
-  /** `message` is borrowed until the call returns. */
+  /** Called with a binary message, which is borrowed until the call returns. */
   onBinary(message: Uint8Array): void;
-  /** Called exactly once, for any end of the socket. 1006 if it broke. */
+  /** Called exactly once, at any end of the socket. Code 1006 if it broke. */
   onClose(code: number, reason: string): void;
 }
 
-/** How a socket came that says by its first message which call it is of. */
+/** Arrival of a socket whose first message names its call. */
 export interface SocketArrival {
-  /** Its client, as in std/client-address. */
+  /** Address of its client, as in std/client-address. */
   client: string;
-  /** To be called once it is known which call it is of: until then it may be evicted. */
+  /** To be called when the call is known. Until then the socket may be evicted. */
   admitted(): void;
 }
 
@@ -29,7 +28,7 @@ export interface MediaSocket {
   /** Sends one text message of plain ASCII given as bytes; borrowed until the call returns. */
   sendAscii?(message: Uint8Array): void;
   sendBinary(message: Uint8Array): void;
-  /** Undefined where the connection delivers data by events only. */
+  /** Undefined if the connection delivers data by events only. */
   readonly reads?: BatchedReads | undefined;
   /** Bytes accepted but not yet passed to the kernel. */
   readonly bufferedBytes: number;

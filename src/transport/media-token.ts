@@ -7,31 +7,30 @@ import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
 
 export interface MediaTokenStore {
-  /** A new token for the run; an earlier one becomes void. Throws QUEUE_FULL. */
+  /** Issues a new token for the run, which voids an earlier one. Throws QUEUE_FULL. */
   issue(runId: string, ttlMs: number): string;
-  /** The run's unused token, good for `ttlMs` from now; a new one if it has none. Throws QUEUE_FULL. */
+  /** Returns the run's unused token, valid for `ttlMs` from now, or a new one. Throws QUEUE_FULL. */
   reissue(runId: string, ttlMs: number): string;
-  /** Whether this is the run's token, unused and in time. True at most once; a wrong token leaves the right one
-   *  valid. */
+  /** Whether this is the run's token, unused and valid. True at most once; a wrong token leaves the right one valid. */
   redeem(runId: string, token: string): boolean;
-  /** Whether `redeem` would be true. */
+  /** Whether `redeem` would return true. */
   isDue(runId: string, token: string): boolean;
-  /** Tokens that are kept, expired ones included. */
+  /** Number of stored tokens, including expired ones. */
   readonly size: number;
 }
 
-/** 256 bits: out of reach of guessing for as long as a token lives. */
+/** Bytes of a token: 256 bits cannot be guessed within its lifetime. */
 const TOKEN_BYTES = 32;
-/** Calls that may be ringing at once, with a margin. */
+/** Tokens of a process: calls that may ring at once, with a margin. */
 const TOKENS_MAX = 20_000;
 
 interface Issued {
-  /** The token's characters. */
+  /** Characters of the token. */
   token: Buffer;
   untilMs: number;
 }
 
-/** The worker encoded in the token's first characters; undefined if there is none. */
+/** Number of the worker in the token's first characters. Undefined if there is none. */
 export function workerOfToken(token: string): number | undefined {
   const number = /^w(\d{1,3})-/.exec(token)?.[1];
   return number === undefined ? undefined : Number(number);
@@ -59,7 +58,7 @@ export function createMediaTokens(options: {
   function matching(runId: string, token: string): Issued | undefined {
     const known = issued.get(runId);
     const given = Buffer.from(token);
-    // A run without a token takes as long as one with another token.
+    // Comparison takes equally long for a run without a token.
     const expected = known?.token ?? nobody;
     const isSame = given.length === expected.length && timingSafeEqual(given, expected);
     return isSame ? known : undefined;

@@ -1,12 +1,12 @@
-// Rate limit of media messages: a number in each second, and on top what was due in real time and did not come. A backlog is
-// no flood, whether this process, the network or the far end caused the delay.
+// Rate limit of media messages: a number in each second, plus what was due in real time but did not arrive. A backlog
+// after a delay in this process, the network or the far end is not a flood.
 
 import type { Clock } from '../std/clock.ts';
 
 const WINDOW_MS = 1_000;
-/** The allowance for a backlog grows by this share of the rate; packets of 10 ms need less. */
+/** Share of the rate by which the allowance for a backlog grows. Packets of 10 ms need less. */
 const CATCH_UP_SHARE = 0.5;
-/** Seconds of the rate: at most this is caught up. Two minutes of packets of 20 ms where 500 a second are allowed, 72 s at RTP. */
+/** Largest backlog, in seconds of the rate: two minutes of 20 ms packets at 500 a second, 72 s at RTP's rate. */
 const CATCH_UP_SECONDS_MAX = 12;
 
 export interface RateLimit {
@@ -18,7 +18,7 @@ export class RateLimiter {
   readonly #clock: Clock;
   readonly #messages: Budget;
   readonly #bytes: Budget;
-  /** Of the current second, and of the last message: nothing is due before the first. */
+  /** Times of the current second and of the last message. Before the first message there is no backlog. */
   #startMs = Number.NaN;
   #lastMs = Number.NaN;
 
@@ -28,7 +28,7 @@ export class RateLimiter {
     this.#bytes = new Budget(rate.bytesPerSecondMax);
   }
 
-  /** Counts one message; false if the limit is exceeded. */
+  /** Counts one message. Returns false if the limit is exceeded. */
   allows(bytes: number): boolean {
     const nowMs = this.#clock.monotonicMs();
     const passedMs = Number.isNaN(this.#lastMs) ? 0 : nowMs - this.#lastMs;
@@ -42,16 +42,16 @@ export class RateLimiter {
 
 class Budget {
   readonly #perSecondMax: number;
-  /** Of the current second. */
+  /** Amount spent in the current second. */
   #spent = 0;
-  /** What was due in real time, and did not come. */
+  /** Amount that was due in real time but did not arrive. */
   #saved = 0;
 
   constructor(perSecondMax: number) {
     this.#perSecondMax = perSecondMax;
   }
 
-  /** Whether there is enough. `passedMs`: since the last amount. */
+  /** Spends an amount. Returns whether there is enough. `passedMs`: time since the last amount. */
   spend(amount: number, passedMs: number, isNewSecond: boolean): boolean {
     const grown = this.#saved + (passedMs / WINDOW_MS) * this.#perSecondMax * CATCH_UP_SHARE;
     const savedMax = this.#perSecondMax * CATCH_UP_SECONDS_MAX;

@@ -1,16 +1,16 @@
-// The budget of sockets that have not been admitted: their call is not named or proved yet. It is apart
-// from that of calls. When it is full, the client with the most of them loses its oldest, so that one who opens thousands
-// evicts itself, and a newcomer gets in. Clients from which a PBX has proved itself before have a budget of their own.
+// Budget of unadmitted sockets, whose call is not named or proved yet, separate from that of calls. When it is full,
+// the client with the most of them loses its oldest: a client that opens thousands evicts itself, and others still get
+// in. Clients from which a PBX has authenticated before have a separate budget.
 
 import { mediaFaults } from '../metrics/metrics.ts';
 import { clientName } from '../std/client-address.ts';
 
 export interface UnadmittedLimits {
-  /** Of all clients that are not known. A socket that has not been admitted lives for seconds. */
+  /** Sockets of all unknown clients. An unadmitted socket lives for seconds. */
   socketsMax: number;
-  /** Of one client. A provider's upgrade with the right token does not count. */
+  /** Sockets of one client. A provider's upgrade with the right token does not count. */
   socketsOfClientMax: number;
-  /** Of all known PBXs: as many calls as may begin within the seconds that a socket waits. */
+  /** Sockets of all known PBXs: the calls that may begin within the seconds that a socket waits. */
   socketsOfPbxsMax: number;
 }
 
@@ -47,8 +47,8 @@ export class UnadmittedSockets {
     return this.#others.size + this.#pbxs.size;
   }
 
-  /** Counts a socket from `address` until the function that it returns is called. `evict` ends the socket: room is
-   *  needed for another. It is not called after that. */
+  /** Counts a socket from `address` until the returned function is called. `evict` ends the socket in favour of
+   *  another; it is not called after that. */
   enter(address: string, evict: Evict): () => void {
     const client = clientName(address);
     const budget = this.#isPbx(client) ? this.#pbxs : this.#others;
@@ -59,7 +59,7 @@ export class UnadmittedSockets {
 class FairBudget {
   readonly #max: number;
   readonly #holderMax: number;
-  /** Oldest first. */
+  /** Sockets of each client, oldest first. */
   readonly #held = new Map<string, Set<Evict>>();
   #size = 0;
 
@@ -91,7 +91,7 @@ class FairBudget {
     oldest();
   }
 
-  /** Of several, the one that came first. */
+  /** Client with the most sockets; of several, the first one. */
   #largest(): string {
     let largest = '';
     let most = 0;

@@ -1,6 +1,5 @@
-// The dialogue engine: a pure state machine that takes events and returns actions, node by node. No clock,
-// no socket, no service; the same for phone calls, text chat, tests and replays.
-// Source: contract §8.
+// The dialogue engine: a pure state machine that takes events and returns actions, node by node. The same for phone
+// calls, text chat, tests and replays. Source: contract §8.
 
 import { isGoodbye } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
@@ -61,13 +60,13 @@ export interface DialogueEngineOptions {
         | 'fault_transfer_destination'
       >
     >;
-  /** Default: there are no clips, and texts are spoken in their place. */
+  /** Finds clips. Default: there are none, and texts are spoken in their place. */
   clips?: FindClip;
-  /** Functions that nodes offer to the model in addition to their edges. Default: none. */
+  /** Functions of nodes for the model in addition to their edges. Default: none. */
   tools?: NodeTools;
-  /** The engine's own lines; default: English. */
+  /** The engine's own lines. Default: English. */
   lines?: Partial<DialogueLines>;
-  /** The voice says Latin letters only: nodes of other scripts have English lines. Default: false. */
+  /** Whether the voice speaks Latin letters only: nodes of other scripts have English lines. Default: false. */
   isLatinOnly?: boolean;
 }
 
@@ -75,9 +74,9 @@ export interface DialogueSummary {
   /** Values by name, `extracted_variables` and `nodes_visited`. */
   gatheredContext: Record<string, unknown>;
   extractedVariables: Record<string, unknown>;
-  /** Scripted mode: the source of each value, or why there is none. */
+  /** Source of each value in scripted mode, or why there is none. */
   details: Record<string, ValueDetail>;
-  /** Names, each once, in the order of their first entry. */
+  /** Names without repetition, in the order of their first entry. */
   nodesVisited: string[];
   /** The value of a variable named `call_disposition`, else the model's reason when it ended the call. */
   disposition: string | null;
@@ -88,8 +87,7 @@ export interface DialogueSummary {
 
 export interface DialogueEngine {
   readonly initial: DialogueState;
-  /** Any event in any state gives a result; an event that comes too late changes nothing. `state` is not
-   *  changed. */
+  /** Handles an event in any state; an event that comes too late changes nothing. `state` is not changed. */
   step(
     state: DialogueState,
     event: DialogueEvent,
@@ -136,8 +134,8 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
   };
 }
 
-/** The author's words, and the engine's lines of their language, in nodes of the agent's language; in others the engine's
- *  lines of that language. */
+/** The wording of each node: in the agent's language the author's words and the engine's lines, in other languages only
+ *  the engine's lines. */
 function wordings(
   own: Wording,
   { settings: { agent_language: agentLanguage }, isLatinOnly }: DialogueEngineOptions,
@@ -260,7 +258,7 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
     if (text !== '' && state.endReason === 'user_hangup') takeLastWords(step, turn, text);
     return;
   }
-  // A voice without words gets an answer, unless one is on its way: not one that the voice has cut off.
+  // A voice without words gets an answer, unless one is being spoken that the voice has not cut off.
   if (text === '' && state.speaking.length > 0) return;
   if (text !== '') {
     state.turns += 1;
@@ -275,14 +273,15 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
 }
 
-/** Recognisers have the last words of a caller who hangs up after the values were asked for: they are asked for once more. */
+/** Takes the last words of a caller who hangs up, which recognisers return after the values were requested: they are
+ *  requested once more. */
 function takeLastWords(step: Step, turn: CallerTurnEvent, text: string): void {
   step.state.turns += 1;
   addCallerText(step.state, notedText(turn, text));
   if (step.policy === 'model') extractFrom(step, currentNode(step));
 }
 
-/** Rejected words are not in the history. */
+/** Text for the history, which has no rejected words. */
 function notedText({ source, confidence }: CallerTurnEvent, text: string): string {
   if (source === 'dtmf') return `(keys pressed: ${text})`;
   return source === 'speech' && trustIn(confidence) === 'reject' ? UNINTELLIGIBLE : text;
@@ -293,7 +292,7 @@ function offerKeys(step: Step, policy: DialoguePolicyHandler): void {
   if (state.keysOnly === true) return;
   state.keysOnly = true;
   if (state.phase !== 'talking') return;
-  // A model asks for words: keys alone do not lead far.
+  // A model needs words: keys alone do not suffice.
   if (step.policy === 'model' && handOver(step, 'recognition')) return;
   policy.offerKeys(step);
 }
@@ -334,7 +333,7 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
   startClosing(step, 'user_idle_max_duration_exceeded');
 }
 
-/** In its turn: behind what is being said, and not while the caller speaks. */
+/** Announces the end behind what is being said, and not while the caller speaks. */
 function announceEnd(step: Step, text: string): void {
   if (step.state.phase !== 'talking') return;
   const isAuthors = step.isAgentLanguage && text.trim() !== '';
@@ -348,7 +347,7 @@ function handedOver(step: Step, toolRunId: number): void {
   else startFarewell(step);
 }
 
-/** The agent said goodbye without an end node: nothing more is said. */
+/** Whether the agent said goodbye without an end node: nothing more is said. */
 function hasTakenLeave({ state }: Step): boolean {
   const last = lastSpoken(state);
   return isGoodbye(last) && !last.includes('?');

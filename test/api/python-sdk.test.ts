@@ -17,7 +17,7 @@ const served = withApi();
 const stored = withStoredRuns(served);
 let url = '';
 let client: PythonSdk;
-/** Of an agent that is there already. */
+/** Id of an existing agent. */
 let id = 0;
 
 beforeAll(async () => {

@@ -50,7 +50,7 @@ describe.each([
   ['TypeScript', (options: { baseUrl: string; apiKey: string }): Sdk => new TypeScriptSdk(options)],
 ] as const)('with the %s SDK', (sdk, connect) => {
   let client: Sdk;
-  /** Of an agent that is there already. */
+  /** Id of an existing agent. */
   let id = 0;
 
   beforeEach(async () => {

@@ -10,6 +10,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { catalogue } from '../../src/workflow/graph/node-catalogue.ts';
 import { templates } from '../../src/workflow/templates/template-registry.ts';
+import { rounds } from '../rounds.ts';
 import { dataOf } from '../workflow/from-catalogue.ts';
 import { smallWorkflow, withApi } from './served.ts';
 
@@ -296,7 +297,7 @@ describe('every workflow that is stored', () => {
         expect(text(again.toJson())).toBe(text(loaded.toJson()));
         expect((await workflows.draft(id))?.definition.nodes).toHaveLength(unique.length);
       }),
-      { numRuns: 40 },
+      { numRuns: rounds(40) },
     );
   });
 

@@ -62,7 +62,7 @@ async function makeKey(served: Served): Promise<string> {
 interface Telephony {
   config_id: string;
   phone_number_id: string;
-  /** Of a provider that has trunks. */
+  /** Configuration of a provider that has trunks. */
   trunked_config_id: string;
   trunk_id: string;
   examination_id: string;

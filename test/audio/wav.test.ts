@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import wavefile from 'wavefile';
 import { readWav, WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
+import { rounds } from '../rounds.ts';
 
 /** A file of ffmpeg: `ffmpeg -f s16le -ar 8000 -ac 1 -i - -c:a pcm_mulaw -f wav -`, 4 samples in
  *  (0, 1000, -1000, 32767); it puts a LIST chunk before the data. */
@@ -174,7 +175,7 @@ describe('readWav', () => {
           expect(codeOf(error)).toBe('WAV_UNREADABLE');
         }
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
   });
 });

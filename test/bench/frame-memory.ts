@@ -96,7 +96,7 @@ async function measured(): Promise<FrameMemory> {
   return { inBytes: least(inBytes), outBytes: least(outBytes), framesIn, framesOut };
 }
 
-/** Of the rounds in which V8 freed nothing: a collection inside a round makes its bytes negative. */
+/** The least bytes of the rounds in which V8 freed nothing: a collection inside a round makes its bytes negative. */
 function least(bytesOfRounds: readonly number[]): number {
   return Math.min(...bytesOfRounds.filter((bytes) => bytes >= 0));
 }

@@ -11,9 +11,9 @@ import { LocalFileStore } from '../../src/store/files/local-file-store.ts';
 
 export interface RecordingsCost {
   calls: number;
-  /** Of one core, by 1,000 calls: all threads, user and system. */
+  /** Processor time of 1,000 calls in percent of one core: all threads, user and system. */
   cpuPercentOf1000Calls: number;
-  /** Of that, the thread of the event loop. */
+  /** Part of the event loop's thread in it. */
   loopPercentOf1000Calls: number;
   /** By call and second. */
   writes: number;

@@ -95,7 +95,7 @@ export class CallHarness {
   readonly pbx: FakePbx;
   configuration!: ConfigurationSummary;
   number!: PhoneNumber;
-  /** Of every call; a test may change it before the call. */
+  /** Speech services of every call; a test may change them before the call. */
   readonly speech: SpeechPlan;
   readonly #linesBefore: number;
   workflow!: Workflow;

@@ -3,7 +3,7 @@
 import type { NewRun } from '../../src/store/runs/new-run.ts';
 import type { CallHarness } from './call-harness.ts';
 
-/** Of the harness's workflow: one for a call out over Twilio, but for `more`. */
+/** A run of the harness's workflow: an outbound call over Twilio, except for `more`. */
 export function newRunOf(harness: CallHarness, more: Partial<NewRun> = {}): NewRun {
   return {
     organizationId: harness.at.owner.organizationId,

@@ -5,6 +5,7 @@ import {
   nextCallingWindow,
   spokenMoment,
 } from '../../src/campaign/calling-window.ts';
+import { rounds } from '../rounds.ts';
 
 const at = (text: string): number => Date.parse(text);
 const schedule = (timezone: string, ...slots: [number, string, string][]) => ({
@@ -72,7 +73,7 @@ describe('the window of a campaign', () => {
         }
         expect(open).toBe((end - start + 1_440) % 1_440);
       }),
-      { numRuns: 5 },
+      { numRuns: rounds(5) },
     );
   });
 });
@@ -133,7 +134,7 @@ describe('the next window of a campaign', () => {
         expect(isWithinCallingWindow(one, next)).toBe(true);
         expect(isWithinCallingWindow(one, next - 1)).toBe(false);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 });

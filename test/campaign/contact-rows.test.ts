@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readContacts, type SourceContact } from '../../src/campaign/contact-rows.ts';
 import { codeOf } from '../../src/errors/gateway-error.ts';
+import { rounds } from '../rounds.ts';
 
 async function* pieces(...parts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const part of parts) yield Buffer.from(part);
@@ -251,7 +252,7 @@ describe('any bytes', () => {
         const outcome = await read(bytes, ['name']).catch(codeOf);
         expect(Array.isArray(outcome) || outcome === 'CAMPAIGN_SOURCE_INVALID').toBe(true);
       }),
-      { numRuns: 400 },
+      { numRuns: rounds(400) },
     );
   });
 
@@ -276,7 +277,7 @@ describe('any bytes', () => {
           cells.map((row) => row.map(well)),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 });

@@ -272,7 +272,7 @@ describe('a campaign', () => {
     await dispatcher.start();
     await until(async () => (await campaign())?.state === 'paused');
     expect((await campaign())?.logs.at(-1)?.message).toBe(
-      "Paused: 'Main' is not ready for outbound calls. Add at least one active phone number. Mend it, then resume the campaign",
+      "Paused: 'Main' is not ready for outbound calls. Add at least one active phone number. Correct it, then resume the campaign",
     );
   });
 

@@ -165,7 +165,7 @@ describe('patchbay asterisk config', () => {
     answers[`GET ${path}`] = { status: 200, body: { provider: 'ari', credentials } };
     const { out } = await run(`asterisk config --url ${url} --config 7 --key k`);
     expect(out).toContain('password = THE_PASSWORD_OF_THE_CONFIGURATION');
-    expect(out).toContain('which the gateway does not give away');
+    expect(out).toContain('which the gateway does not reveal');
   });
 
   it('refuses a configuration of another provider', async () => {
@@ -285,7 +285,7 @@ describe('patchbay doctor', () => {
   it.each([
     [404, { detail: 'Telephony configuration not found' }, 'Telephony configuration not found'],
     [502, 'a proxy', 'HTTP 502'],
-    [200, { ok: true }, 'an answer that is not understood'],
+    [200, { ok: true }, 'an answer that cannot be parsed'],
   ])('says what the gateway says: %i', async (status, body, said) => {
     answers[`POST ${path}/examine`] = { status, body };
     const { code, error } = await run(`doctor --config 7 --key k --url ${url}`);

@@ -111,7 +111,7 @@ it('places no call after a fault that would keep the call from working', async (
   answers[`POST ${ROOT}/examine`] = [{ ok: false, findings }];
   const { code, out, capture } = await run(['--call', '+14155550123']);
   expect([code, called(), capture]).toEqual([1, false, undefined]);
-  expect(out).toContain('Nobody was called.');
+  expect(out).toContain('No number was called.');
 });
 
 it('calls in spite of faults of inbound calls', async () => {
@@ -126,7 +126,7 @@ it('refuses an Asterisk, what is no number, and a file that exists, before anyth
   const pbx = await run(['--call', '+14155550123']);
   expect([pbx.code, pbx.error]).toEqual([2, expect.stringContaining('is an Asterisk')]);
   answers[`GET ${ROOT}`] = [{ provider: 'twilio' }];
-  expect((await run(['--call', 'Jane'])).error).toContain('say whom to call');
+  expect((await run(['--call', 'Jane'])).error).toContain('say which number to call');
   expect((await run()).error).toContain('--out goes with --call');
   expect(called()).toBe(false);
   expect((await run(['--call', '+14155550123'])).code).toBe(0);
@@ -164,5 +164,5 @@ it('places no call if it is interrupted before', async () => {
   };
   const { code, out } = await run(['--call', '+14155550123'], interrupt.signal);
   expect([code, called()]).toEqual([1, false]);
-  expect(out).toContain('nobody was called');
+  expect(out).toContain('no number was called');
 });

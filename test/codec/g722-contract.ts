@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Codec } from '../../src/codec/codec.ts';
 import { createG722, type G722Streams } from '../../src/codec/g722.ts';
+import { rounds } from '../rounds.ts';
 
 const oracle = z
   .object({ encoded: z.string(), decoded: z.string(), decodedRandom: z.string() })
@@ -99,7 +100,7 @@ export function g722Contract(build: string, streams: () => G722Streams): void {
           const expected = converted(codes, ['-f', 'g722', '-i', '-', ...AS_PCM]);
           expect(expected.equals(Buffer.from(samples.buffer))).toBe(true);
         }),
-        { numRuns: 3 },
+        { numRuns: rounds(3) },
       );
     });
 
@@ -136,7 +137,7 @@ export function g722Contract(build: string, streams: () => G722Streams): void {
           expect(codes).toEqual([...whole]);
           expect(samples).toEqual(samplesOfWhole);
         }),
-        { numRuns: 30 },
+        { numRuns: rounds(30) },
       );
     });
   });

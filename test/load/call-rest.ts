@@ -22,7 +22,7 @@ export interface CallRest {
 }
 
 export async function startCallRest(options: {
-  /** Of the fake. */
+  /** Address of the fake's REST interface. */
   restUrl: string;
   host: string;
 }): Promise<CallRest> {

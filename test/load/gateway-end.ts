@@ -23,7 +23,7 @@ export function protocolOf(provider: HostedName): MediaProtocol {
   return protocols[provider]();
 }
 
-/** Of no real account. */
+/** Credentials of no real account. */
 const credentials = {
   ['account_sid']: `AC${'2'.repeat(32)}`,
   ['auth_id']: 'MA2',

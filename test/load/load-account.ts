@@ -15,7 +15,7 @@ export interface AccountOptions {
   provider: HostedName;
   gatewayUrl: string;
   number: string;
-  /** Of the measurement. */
+  /** Number of the measurement. */
   series: number;
   /** This machine as the gateway reaches it. */
   providerHost: string;

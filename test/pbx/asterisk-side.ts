@@ -101,7 +101,7 @@ export function eventFiles(
 export class AsteriskSide {
   readonly account: Account;
   readonly #folder: string;
-  /** Of the mode. */
+  /** Texts of the mode's configuration files, by name. */
   readonly #texts = new Map<string, string>();
   #added: IncludedFile[] = [];
 
@@ -233,7 +233,7 @@ export class AsteriskSide {
   }
 }
 
-/** Of ari.conf: the sections before that of the connection. */
+/** The sections of ari.conf before that of the connection. */
 function withoutConnection(text: string): string {
   return text.split(/^(?=\[.*_events\])/m)[0] ?? '';
 }

@@ -11,7 +11,7 @@ import type { Row } from './rows/row.ts';
 import { Stage } from './stage.ts';
 import { exitCodeOf, type Outcome, tableOf } from './table.ts';
 
-/** Of a row with everything it waits for. */
+/** Deadline of a row with everything it waits for. */
 const ROW_MS_MAX = 180_000;
 const OPTIONS_MISSING = 2;
 

@@ -39,7 +39,7 @@ const SCENARIOS = 'test/pbx/sipp';
 const LINE_MS_MAX = 15_000;
 const POLL_MS = 20;
 const STOP_MS_MAX = 2_000;
-/** Of SIP itself, before any call: Asterisk's own timers are longer. */
+/** Characters of SIP errors that are shown. */
 const ERRORS_SHOWN = 300;
 
 let serial = 0;

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UtteranceText } from '../../src/pipeline/call-audio-options.ts';
+import { rounds } from '../rounds.ts';
 import { CallRig } from './call-rig.ts';
 
 type Step =
@@ -62,7 +63,7 @@ describe('under random interleavings', () => {
           expect(started).toEqual([...new Set(started)].sort((a, b) => a - b));
         },
       ),
-      { numRuns: 120 },
+      { numRuns: rounds(50, 2_000) },
     );
   }, 60_000);
 });

@@ -77,6 +77,15 @@ describe('the command', () => {
     expect(readFileSync(join(folder, 'built'), 'utf8')).toBe('x');
   });
 
+  it('names its release without a build', () => {
+    file('package.json', '{"version": "9.8.7"}');
+    expect(patchbay({ args: ['--version'] })).toMatchObject({
+      status: 0,
+      stdout: '9.8.7\n',
+      stderr: '',
+    });
+  });
+
   it('says what to do where packages are missing', () => {
     expect(patchbay({ args: ['help'] })).toMatchObject({
       status: 1,

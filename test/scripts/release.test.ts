@@ -1,14 +1,29 @@
 // What a release checks of its packages, without the network.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { corrected, imageProblemsOf, problemsOf } from '../../scripts/release.mjs';
+import {
+  corrected,
+  imageProblemsOf,
+  notesOf,
+  problemsOf,
+  recipeProblemsOf,
+  versionProblemsOf,
+} from '../../scripts/release.mjs';
 
 type Licence = { expression: string } | { license: { id: string } | { name: string } };
 const component = (name: string, licence?: Licence) => ({
@@ -96,13 +111,26 @@ it('ships an image that is healthy while /live answers, and ends by SIGTERM', as
   expect(asked).toEqual(['/live', '/live']);
 }, 60_000);
 
+const own = z
+  .object({ name: z.string(), version: z.string(), scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync('package.json', 'utf8')));
+
 /** The script in a folder of its own, with an npm that prints a bill of materials. */
 function checked(signatures: number): { status: number | null; text: string; asked: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-release-'));
   mkdirSync(join(folder, 'scripts'));
   copyFileSync('scripts/release.mjs', join(folder, 'scripts', 'release.mjs'));
   copyFileSync('Dockerfile', join(folder, 'Dockerfile'));
-  writeFileSync(join(folder, 'package.json'), '{"name":"patchbay"}');
+  for (const path of ['package.json', 'tsconfig.json', '.npmrc', 'LICENSE', 'README.md']) {
+    copyFileSync(path, join(folder, path));
+  }
+  for (const path of ['native', 'src']) mkdirSync(join(folder, path));
+  copyFileSync('native/NOTICE.md', join(folder, 'native/NOTICE.md'));
+  copyFileSync('scripts/patchbay.mjs', join(folder, 'scripts/patchbay.mjs'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...own, version: '9.8.7' }));
+  const lock = { version: '9.8.7', packages: { '': { version: '9.8.7' } } };
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
+  writeFileSync(join(folder, 'CHANGELOG.md'), '## Next\n\n## 9.8.7 (2026-01-02)\n\n- New.\n');
   const npm = join(folder, 'npm.cjs');
   const sbom = { metadata: { component: {} }, components: [component('free', MIT)] };
   writeFileSync(
@@ -115,7 +143,9 @@ function checked(signatures: number): { status: number | null; text: string; ask
   const script = join(folder, 'scripts', 'release.mjs');
   const { status, stderr } = spawnSync(process.execPath, [script], { env, encoding: 'utf8' });
   const asked = readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n');
-  const made = JSON.parse(readFileSync(join(folder, 'dist', 'sbom.cdx.json'), 'utf8'));
+  const made = JSON.parse(readFileSync(join(folder, 'release/9.8.7/sbom.cdx.json'), 'utf8'));
+  const notes = readFileSync(join(folder, 'release/9.8.7/NOTES.md'), 'utf8');
+  expect(notes).toBe('# Patchbay 9.8.7\n\n- New.\n');
   expect(made.metadata.component.name).toBe('patchbay');
   rmSync(folder, { recursive: true });
   return { status, text: stderr, asked };
@@ -128,6 +158,43 @@ it('has npm write the bill of materials and verify the signatures, and fails wit
   const bad = checked(1);
   expect(bad.status).toBe(1);
   expect(bad.text).toContain('The signatures of the packages are not verified');
+});
+
+it('finds the notes of a version, and no others', () => {
+  const changelog = '# Changes\n\n## Next\n\n## 1.2.0 (2026-01-02)\n\n- B.\n\n## 1.1.0\n\n- A.\n';
+  expect(notesOf(changelog, '1.2.0')).toBe('- B.');
+  expect(notesOf(changelog, '1.1.0')).toBe('- A.');
+  expect(notesOf(changelog, '1.2')).toBeUndefined();
+});
+
+it('refuses versions that do not agree, and lines that belong to no release', () => {
+  const lock = { version: '1.2.0', packages: { '': { version: '1.2.0' } } };
+  const changelog = '## Next\n\n## 1.2.0\n\n- B.\n';
+  expect(versionProblemsOf({ version: '1.2.0', lock, changelog })).toEqual([]);
+  expect(versionProblemsOf({ version: '1.3.0', lock, changelog })).toEqual([
+    'CHANGELOG.md has no lines for 1.3.0',
+    'package-lock.json is of 1.2.0, not of 1.3.0',
+  ]);
+  const early = changelog.replace('## Next', '## Next\n\n- C.');
+  expect(versionProblemsOf({ version: '1.2.0', lock, changelog: early })).toHaveLength(1);
+});
+
+it('refuses an image recipe that copies or runs what is not there', () => {
+  const dockerfile = 'COPY a b ./\nCOPY --from=build /app/x x\nRUN npm run build && npm run gone\n';
+  const repository = { scripts: { build: '' }, exists: (path: string) => path === 'a' };
+  expect(recipeProblemsOf(dockerfile, repository)).toEqual([
+    'the Dockerfile copies b, which is not there',
+    'the Dockerfile runs npm run gone, which package.json does not have',
+  ]);
+});
+
+it('is the release of its version: changelog, lock file and image agree', () => {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const changelog = readFileSync('CHANGELOG.md', 'utf8');
+  expect(lock.version).toBe(own.version);
+  expect(notesOf(changelog, own.version)).toContain('- ');
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+  expect(recipeProblemsOf(dockerfile, { scripts: own.scripts, exists: existsSync })).toEqual([]);
 });
 
 it('ships from base images that are pinned', () => {

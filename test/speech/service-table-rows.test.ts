@@ -325,3 +325,45 @@ describe('what the tables say that services were tried against', () => {
     expect(saying('fake')).toEqual(rows);
   });
 });
+
+describe('the README', () => {
+  const readme = readFileSync('README.md', 'utf8');
+  const groups = SPEECH_JOBS.flatMap((job) => {
+    const title = Object.keys(TITLES).find((each) => TITLES[each] === job);
+    const row = new RegExp(`^\\| ${title}: (.+) \\| (.+) \\|$`, 'gm');
+    return [...readme.matchAll(row)].map(([, names = '', against = '']) => ({
+      job,
+      names: namesIn(names),
+      against,
+    }));
+  });
+  const rowsOfTable = (table: typeof SDKS) =>
+    Object.values(table)
+      .flat()
+      .map(([job, name]) => `${job} ${name}`)
+      .sort();
+  const triedAgainst = (what: string) =>
+    groups
+      .filter(({ against }) => against.includes(what))
+      .flatMap(({ job, names }) => names.map((name) => `${job} ${name}`))
+      .sort();
+  const offered = (job: SpeechJob) =>
+    Object.keys(services[job]).filter((name) => name !== 'scripted');
+
+  it.each(SPEECH_JOBS)('says of every service once against what it was tried: %s', (job) => {
+    const names = groups.filter((group) => group.job === job).flatMap((group) => group.names);
+    expect(names.sort()).toEqual(offered(job).sort());
+  });
+
+  it('says so of those with an SDK or a real program', () => {
+    expect(triedAgainst("checked by the vendor's own SDK")).toEqual(rowsOfTable(SDKS));
+    expect(triedAgainst('behind the protocol')).toEqual(rowsOfTable(PROGRAMS));
+  });
+
+  it('counts recognisers, voices and language models', () => {
+    const counts = { stt: 'recognisers', tts: 'voices', llm: 'language models' } as const;
+    for (const job of SPEECH_JOBS) {
+      expect(readme).toContain(`${offered(job).length} ${counts[job]}`);
+    }
+  });
+});

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isObject } from '../../src/std/json.ts';
 import { jsonExcess, jsonSize } from '../../src/std/json-size.ts';
+import { rounds } from '../rounds.ts';
 
 function countOf(value: unknown): { values: number; depth: number } {
   if (!isObject(value) && !Array.isArray(value)) return { values: 1, depth: 0 };
@@ -21,7 +22,7 @@ describe('the size of JSON text', () => {
       fc.property(values, fc.constantFrom(undefined, 2), (value, space) => {
         expect(sizeOf(JSON.stringify(value, undefined, space), 1e9)).toEqual(countOf(value));
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(2_000) },
     );
   });
 

@@ -1,4 +1,4 @@
-// Every parser of a hosted provider's messages, a hundred thousand of them each: any text gives a value or the error code
+// Every parser of a hosted provider's messages, many thousands of them each: any text gives a value or the error code
 // of its kind, and reading from bytes gives what JSON gives.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,10 +12,11 @@ import { HEADER_BYTES } from '../load/caller/media-client.ts';
 import { protocolOf, streamOf } from '../load/gateway-end.ts';
 import { type CallStream, HOSTED, type HostedName } from '../load/wires/wire.ts';
 import { wires } from '../load/wires/wires.ts';
+import { rounds } from '../rounds.ts';
 import { mutated, Sequence } from './mutations.ts';
 import { bare, formPost } from './provider/provider-request.ts';
 
-const INPUTS = 100_000;
+const INPUTS = rounds(10_000);
 /** Of all inputs, what at least is read and what at least is refused: others would show little. */
 const SHARE_MIN = 0.02;
 const LIMIT_MS = 120_000;

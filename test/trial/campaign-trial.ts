@@ -213,7 +213,7 @@ const PACE_WINDOWS = [1, 2, 5, 30];
 
 /** Five dials fail within this time, with those that were on their way; nothing is killed meanwhile. */
 const NOTICED_MS = 5_000;
-/** Of a campaign that waits for its provider. */
+/** Interval of the dials of a campaign that waits for its provider. */
 const PROBE_MS = 15_000;
 
 function limitFaults(

@@ -13,6 +13,7 @@ import type {
 import { createEngine, type DialogueState } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
 import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts';
+import { rounds } from '../rounds.ts';
 import { definition } from './definitions.ts';
 import { TOOLS } from './tool-conversation.ts';
 
@@ -314,7 +315,7 @@ describe.each(['model', 'scripted'] as const)('any conversation under the %s pol
         expect(actions).toEqual(replay.actions);
         expect(again).toEqual(state);
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(50, 2_000) },
     );
   }, 90_000);
 
@@ -334,7 +335,7 @@ describe.each(['model', 'scripted'] as const)('any conversation under the %s pol
         expect(last.state.phase).toBe('ended');
         expect(engine.step(last.state, { at: 3, type: 'idle' }).actions).toEqual([]);
       }),
-      { numRuns: 100 },
+      { numRuns: rounds(50, 1_000) },
     );
   });
 });

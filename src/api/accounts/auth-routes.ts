@@ -1,4 +1,4 @@
-// Signing up, logging in, who am I: /auth. Source: contract §3.2 and §3.3.
+// Routes to sign up, log in, and read the current user: /auth. Source: contract §3.2 and §3.3.
 
 import type { FastifyRequest } from 'fastify';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -11,7 +11,7 @@ import { keyRequired } from '../http/openapi.ts';
 import { CREDENTIALS_BYTES_MAX } from '../http/request-bodies.ts';
 import { type LoginBody, loggedIn, logIn, signUp, userOnWire, userOut } from './user-schema.ts';
 
-/** Who checks credentials if it is the gateway itself; with another every route here is 404. */
+/** Authentication provider of the gateway itself; with another provider every route here answers 404. */
 const OWN_PROVIDER = 'local';
 const common = { tags: ['accounts'] };
 const ELSEWHERE = [
@@ -20,7 +20,7 @@ const ELSEWHERE = [
   ['GET', '/auth/me'],
 ] as const;
 
-/** Take no key. */
+/** Routes that take no key. */
 export function logInRoutes(api: Api, deps: ApiDeps): void {
   if (deps.authProvider !== OWN_PROVIDER) {
     elsewhere(api);
@@ -82,7 +82,7 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Behind the guard. */
+/** Routes behind the guard. */
 export function authRoutes(api: Api, deps: ApiDeps): void {
   if (deps.authProvider !== OWN_PROVIDER) return;
 
@@ -106,7 +106,7 @@ export function authRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Clients check this first; the reply names the authentication provider in the contract's term. */
+/** The route that clients check first. Its reply names the authentication provider in the contract's term. */
 function elsewhere(api: Api): void {
   for (const [method, url] of ELSEWHERE) {
     api.route({
@@ -124,8 +124,8 @@ async function session(deps: ApiDeps, user: User) {
   return { token: await deps.access.tokens.issue(user), user: userOnWire(user) };
 }
 
-/** The user of the key in the request. Throws API_KEY_INVALID, and SIGN_UP_CLOSED without a
- *  key while sign-up is closed. */
+/** User of the request's key, for a sign-up. Throws API_KEY_INVALID, and SIGN_UP_CLOSED without a key while sign-up
+ *  is closed. */
 async function claimOf(deps: ApiDeps, request: FastifyRequest): Promise<string | undefined> {
   const key = request.headers['x-api-key'];
   if (typeof key === 'string') {
@@ -148,7 +148,7 @@ async function claimedOrNew(
   return user;
 }
 
-/** The user who logs in. Only refusals count. Throws LOG_IN_REFUSED, TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+/** Checks a log-in; only refused log-ins count as attempts. Throws LOG_IN_REFUSED, TOO_MANY_ATTEMPTS, QUEUE_FULL. */
 async function limited(deps: ApiDeps, request: FastifyRequest, body: LoginBody): Promise<User> {
   const { logInsOfAddress, logInsOfClient, knownClients } = deps.access;
   const client = clientName(request.ip);
@@ -171,8 +171,9 @@ async function limited(deps: ApiDeps, request: FastifyRequest, body: LoginBody):
   }
 }
 
-/** Under which name the failures of an address count: those of clients that it has logged in from, and of requests with
- *  an API key of its organization, apart from those of everybody else, who could lock out the owner. */
+/** Name under which the failures of an address are counted. Clients that have logged in to the account before, and
+ *  requests with an API key of its organization, are counted apart from all others, which could otherwise lock out
+ *  the owner. */
 async function countedName(
   { store, access }: ApiDeps,
   { headers }: FastifyRequest,
@@ -187,7 +188,7 @@ async function countedName(
   return isOwn ? `key ${address}` : address;
 }
 
-/** Takes as long for an unknown address as for a wrong password. */
+/** Checks a password. Takes as long for an unknown address as for a wrong password. */
 async function provenUser(
   { store, access }: ApiDeps,
   { email, password }: LoginBody,

@@ -1,5 +1,5 @@
-// The organization that asks: what it is, what it prefers, which dispositions its calls can get. Source:
-// contract §3.5 and §8.9.
+// Routes of the current organization: its data, its preferences, and the dispositions that its calls can get.
+// Source: contract §3.5 and §8.9.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -152,7 +152,7 @@ function wireSource(
   return source === 'organization' ? 'organization_v2' : 'legacy_user_v1';
 }
 
-/** An empty number is none. */
+/** Preferences to store. An empty number counts as none. */
 function patchOf(body: z.infer<typeof preferencesUpdate>): Partial<OrganizationPreferences> {
   const { test_phone_number: number, timezone, external_pbx_integrations_enabled: enabled } = body;
   return {
@@ -165,7 +165,7 @@ function patchOf(body: z.infer<typeof preferencesUpdate>): Partial<OrganizationP
 function preferencesOnWire(
   stored: OrganizationPreferences | undefined,
 ): z.infer<typeof preferences> {
-  // The organization went away between the guard and here: so did the key.
+  // The organization was deleted after the guard had passed, and its key with it.
   if (stored === undefined) throw new GatewayError('TOKEN_INVALID');
   return {
     test_phone_number: stored.testPhoneNumber,

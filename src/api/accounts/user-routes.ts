@@ -1,4 +1,4 @@
-// The authenticated user: /user/auth/user, and the state of the user interface's tour. Source: contract §3.5.
+// Routes of the current user: /user/auth/user, and the state of the user interface's tour. Source: contract §3.5.
 
 import { z } from 'zod';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
@@ -11,7 +11,7 @@ const common = { tags: ['accounts'], security: keyRequired };
 
 /** Names of hints and steps; an interface has tens of them. */
 const names = z.array(z.string().min(1).max(100)).max(500);
-/** As stored: what the database does not take is left out of it. */
+/** Names as stored: without what the database does not accept. */
 const namesOut = z.array(z.string());
 
 const authUser = z
@@ -84,7 +84,7 @@ export function userRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Null clears the time; anywhere else it means "unchanged". */
+/** Fields to store. Null clears the time; in other fields it means "unchanged". */
 function noted(body: z.infer<typeof onboardingUpdate>): Record<string, unknown> {
   const { completed_at: at, ...rest } = body;
   const given = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined);

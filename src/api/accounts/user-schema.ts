@@ -1,4 +1,4 @@
-// Users on the wire, and what they send to sign up and to log in. Source: contract §3.3.
+// Schemas of users, sign-up and log-in. Source: contract §3.3.
 
 import { z } from 'zod';
 import type { User } from '../../store/accounts/users.ts';
@@ -44,12 +44,12 @@ export function userOnWire(user: User): z.infer<typeof userOut> {
   };
 }
 
-/** As the identity provider would call a user. */
+/** Id of a user in the form of an identity provider. */
 export function providerIdOf(userId: string): string {
   return `local_${userId}`;
 }
 
-/** As the identity provider would call it. */
+/** Id of an organization in the form of an identity provider. */
 export function organizationProviderId(organizationId: string): string {
   return `org_local_${organizationId}`;
 }

@@ -1,6 +1,6 @@
-// Admission of requests to the API: what a route needs decides for which queue it waits, and each queue is shared fairly
-// between organizations (fair-queue.ts). Webhooks of providers and the probes of orchestrators never wait. A body is
-// received outside, so that a slow client takes no place.
+// Admission control of API requests: what a route needs selects its queue, and each queue is shared fairly between
+// organizations (fair-queue.ts). Webhooks of providers and probes of orchestrators never wait. Bodies are received
+// outside the queues, so that a slow client takes no place.
 
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -17,17 +17,18 @@ import { ShareNames } from './share-names.ts';
 
 type QueueName = Exclude<Admission, 'first'> | 'outsideLarge';
 
-/** Larger bodies take a thread and milliseconds of checks. Few agents and hardly any context are as large. */
+/** Smallest large body. Larger ones need a thread and milliseconds of checks; few agents and hardly any context are
+ *  as large. */
 export const LARGE_BYTES_MIN = 32_768;
-/** A report that is sent keeps its place so long: then it is the client who reads slowly. */
+/** Longest time for which a report that is being sent keeps its place; after it, the client reads too slowly. */
 const SENDING_MS_MAX = 10_000;
 
 export const QUEUES: Readonly<Record<QueueName, QueueLimits>> = {
-  // The event loop and the embedded engine do one thing at a time: more at once are not served sooner. One
-  // organization leaves some for the next.
+  // The event loop and the embedded engine do one thing at a time: more concurrent requests are not faster. One
+  // organization leaves some places for the next.
   ordinary: { max: 16, ofNameMax: 12, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 10_000 },
   heavy: { max: 3, ofNameMax: 1, waitingMax: 32, waitingOfNameMax: 6, waitMsMax: 10_000 },
-  // Each is a thread and up to 10 MB.
+  // Each request uses a thread and up to 10 MB.
   file: { max: 4, ofNameMax: 1, waitingMax: 32, waitingOfNameMax: 4, waitMsMax: 30_000 },
   outside: { max: 256, ofNameMax: 64, waitingMax: 256, waitingOfNameMax: 64, waitMsMax: 10_000 },
   outsideLarge: { max: 64, ofNameMax: 2, waitingMax: 64, waitingOfNameMax: 8, waitMsMax: 10_000 },
@@ -35,20 +36,20 @@ export const QUEUES: Readonly<Record<QueueName, QueueLimits>> = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null where nothing waits. */
+    /** Place in a queue; null for routes that never wait. */
     place: Place | null;
-    /** Whose its statements are, at the database. */
+    /** Whose share of the database the request's statements use. */
     share: WorkShare;
   }
   interface FastifyContextConfig {
-    /** Default: `ordinary`. */
+    /** What the route needs. Default: `ordinary`. */
     admission?: Admission;
   }
 }
 
 export interface AdmissionOptions {
   limits?: Partial<Record<QueueName, QueueLimits>> | undefined;
-  /** Default: never, so that nobody rests. */
+  /** Whether the event loop is busy. Default: never, so that no name rests. */
   isLoopBusy?: (() => boolean) | undefined;
 }
 
@@ -73,19 +74,19 @@ export class RequestAdmission {
     };
   }
 
-  /** Before the key is checked. Webhooks have a share for each sender: anyone may send them, and calls wait for those of
-   *  providers. It is not that of the sender's other requests. */
+  /** The share before the key is checked. Webhooks have a share for each sender, separate from the sender's other
+   *  requests: anyone may send them, and calls wait for those of providers. */
   shareOf(request: FastifyRequest): WorkShare {
     const isWebhook = request.routeOptions.config.providerBody === true;
     return { name: isWebhook ? `webhooks ${clientName(request.ip)}` : this.#names.nameOf(request) };
   }
 
-  /** Once it is known who asks. */
+  /** Sets the share's name when the principal is known. */
   renameShare({ share, principal }: FastifyRequest): void {
     if (principal !== null) Object.assign(share, organizationShare(principal.organizationId));
   }
 
-  /** Before the key is checked. Throws what a queue throws. */
+  /** Takes a place before the key is checked. Throws what a queue throws. */
   async begin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     this.#rests.note(request.share.name);
     if (kindOf(request) === 'first') return;
@@ -96,8 +97,8 @@ export class RequestAdmission {
     await this.#enter(request, hasBody(request) ? 'ordinary' : queueOf(request));
   }
 
-  /** What cannot wait for the work on its body is refused before the body is received and the key is checked, which takes
-   *  more than refusing. Throws TOO_MANY_REQUESTS. */
+  /** Refuses a request whose body could not be processed soon, before the body is received and the key is checked,
+   *  which would cost more. Throws TOO_MANY_REQUESTS. */
   #refuseFull(request: FastifyRequest, reply: FastifyReply): void {
     const queue = queueOf(request, Number(request.headers['content-length'] ?? 0));
     if (queue === 'ordinary' || !this.#queues[queue].isFullFor(this.#names.nameOf(request))) return;
@@ -107,19 +108,20 @@ export class RequestAdmission {
     throw tooMany();
   }
 
-  /** Once the body has come, and before anything is done with it. Throws what a queue throws. */
+  /** Takes a place again when the body has come, before any work on it. Throws what a queue throws. */
   async resume(request: FastifyRequest): Promise<void> {
     if (request.place?.isHeld === false) await this.#enter(request, queueOf(request));
   }
 
-  /** Its body will come, or its events. */
+  /** Gives the place back while the body or the events come. */
   pause(request: FastifyRequest): void {
     if (request.place === null) return;
     if (request.place.isHeld) this.#names.learn(request);
     request.place.leave();
   }
 
-  /** The answer is ready. One that is made while it is sent keeps its place, for a while. */
+  /** Gives the place back when the answer is ready. An answer that is generated while it is sent keeps its place for
+   *  a while. */
   end(request: FastifyRequest, reply: FastifyReply, payload: unknown): void {
     const { place } = request;
     const isMadeLater = payload instanceof Readable && kindOf(request) === 'heavy';
@@ -155,7 +157,7 @@ export class RequestAdmission {
   }
 }
 
-/** Labels of metrics. */
+/** Labels of the queues in metrics. */
 const CLASSES: Readonly<Record<QueueName, string>> = {
   ordinary: 'ordinary',
   heavy: 'heavy',
@@ -169,7 +171,7 @@ function resultOf(error: unknown): 'refused' | 'busy' | 'gone' {
   return codeOf(error) === 'API_BUSY' ? 'busy' : 'gone';
 }
 
-/** Of one request: held while it is worked on. */
+/** The place of one request, held during the work on it. */
 export class Place {
   readonly #clock: Clock;
   readonly #gone = new AbortController();
@@ -184,7 +186,7 @@ export class Place {
     return this.#leave !== undefined;
   }
 
-  /** The connection is closed. */
+  /** Whether the connection is closed. */
   get isAbandoned(): boolean {
     return this.#gone.signal.aborted;
   }
@@ -205,7 +207,7 @@ export class Place {
     this.#leave = undefined;
   }
 
-  /** The client is gone, or has its answer. Work that has begun keeps the place until it ends. */
+  /** Leaves the queue: the client is gone, or has its answer. Work that has begun keeps the place until it ends. */
   abandon(): void {
     this.#gone.abort(clientGone);
   }

@@ -1,4 +1,4 @@
-// The reason why work on a request ends when its client closes the connection: no fault of the gateway.
+// Abort reason of work on a request whose client has closed the connection: no fault of the gateway.
 
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
@@ -8,5 +8,6 @@ export class ClientGone extends Error {
   }
 }
 
-/** One for all requests: each response's `close` uses it, and recording a stack trace takes longer than a short answer. */
+/** One instance for all requests: each response's `close` uses it, and a stack trace takes longer than a short
+ *  answer. */
 export const clientGone = new ClientGone();

@@ -1,21 +1,21 @@
-// A bounded number of pieces of work at once, shared fairly between names (fair queueing): a place that becomes free
-// goes to the name with the fewest under way, in turn. The waiting line is bounded, in all and of each name, and has a
-// deadline. A name whose piece has ended may have to rest before the next (heavy-rests.ts). Knows no request.
+// Fair queueing: a bounded number of concurrent pieces of work, shared between names. A free place goes in turn to the
+// name with the fewest pieces in progress. Waiting is bounded in total and for each name, and has a deadline. A name
+// whose piece has ended may have to rest before the next one (heavy-rests.ts). Knows nothing of requests.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 export interface QueueLimits {
-  /** Under way at once. */
+  /** Pieces in progress at most. */
   max: number;
-  /** Of one name. */
+  /** Pieces of one name in progress at most. */
   ofNameMax: number;
   waitingMax: number;
   waitingOfNameMax: number;
   waitMsMax: number;
 }
 
-/** Of names that rest between pieces of work. */
+/** Names that have to rest between pieces of work. */
 export interface Rests {
   isResting(name: string): boolean;
   noteWork(name: string, workMs: number): void;
@@ -28,23 +28,24 @@ interface Waiting {
   refuse(error: Error): void;
 }
 
-/** What a refused client waits before it comes again. */
+/** Seconds after which a refused client may try again. */
 const RETRY_AFTER_S = 2;
-/** A place is taken back for others then: handlers have deadlines, and a fault in one must not lock a name out. */
+/** Longest time of one piece; then its place is freed. Handlers have deadlines; a fault in one must not lock a name
+ *  out. */
 const PLACE_MS_MAX = 150_000;
 
 export class FairQueue {
   readonly #limits: QueueLimits;
   readonly #clock: Clock;
   readonly #underWay = new Map<string, number>();
-  /** By name, the one that was served last at the end. No name without a piece. */
+  /** Waiting pieces by name, the name served last at the end. Names without a waiting piece are removed. */
   readonly #lines = new Map<string, Waiting[]>();
-  /** The oldest first. */
+  /** Pieces in progress, the oldest first. */
   readonly #begun = new Set<{ sinceMs: number; end: () => void }>();
   readonly #rests: Rests | undefined;
   #waiting = 0;
 
-  /** Default: nobody rests. */
+  /** `rests`: names that have to rest. Default: none. */
   constructor(clock: Clock, limits: QueueLimits, rests?: Rests) {
     this.#clock = clock;
     this.#limits = limits;
@@ -60,9 +61,9 @@ export class FairQueue {
     return this.#waiting;
   }
 
-  /** Resolves with what ends the piece, which may be called again without effect. Rejects with TOO_MANY_REQUESTS if
-   *  the name has too many waiting, with API_BUSY after the deadline or to make room for others, and with the
-   *  signal's reason. */
+  /** Waits for a place. Resolves with a function that ends the piece, which may be called repeatedly. Rejects with
+   *  TOO_MANY_REQUESTS if the name has too many waiting pieces, with API_BUSY after the deadline or in favour of
+   *  other names, and with the signal's reason. */
   async enter(name: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     this.#takeBack();
@@ -70,7 +71,7 @@ export class FairQueue {
     return this.#wait(name, signal);
   }
 
-  /** Whether the name has as many pieces under way and waiting as it may. */
+  /** Whether the name has as many pieces in progress and waiting as it may have. */
   isFullFor(name: string): boolean {
     const own = this.#lines.get(name)?.length ?? 0;
     return own >= this.#limits.waitingOfNameMax && !this.#mayBegin(name);
@@ -144,7 +145,7 @@ export class FairQueue {
     });
   }
 
-  /** The longest line loses its newest piece when all lines together are full. */
+  /** Makes place in a full queue: the name with the most waiting pieces loses its newest one. */
   #makeRoom(name: string): void {
     const { waitingMax, waitingOfNameMax } = this.#limits;
     const own = this.#lines.get(name)?.length ?? 0;
@@ -173,7 +174,7 @@ export class FairQueue {
     }
   }
 
-  /** Undefined if no waiting request may begin. */
+  /** The name to serve next; undefined if no waiting piece may begin. */
   #nextName(): string | undefined {
     let next: string | undefined;
     for (const name of this.#lines.keys()) {

@@ -1,24 +1,25 @@
-// How long a name rests between pieces of heavy work: while the event loop has no time to spare and others want some of
-// it, a name has a quarter of it for such work, however much it has waiting. A machine that is idle, or one organization
-// alone, rests never. Which work is heavy, the table of admissions says.
+// Rests between pieces of heavy work: while the event loop is busy and other names use it, a name gets a quarter of it
+// for heavy work, however much it has waiting. On an idle machine, or with one organization alone, no name rests.
+// route-admissions.ts lists the heavy routes.
 
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** Of the time that a piece has taken; the piece took longer than its work where it waited for the processor. */
+/** Rest as a multiple of the time of a piece, which includes its waits for the processor. */
 const RESTS_OF_WORK = 3;
-/** A large report is read slowly by its client, and takes less of the event loop than of the time. */
+/** Longest rest: a large report is read slowly by its client, and uses the event loop for only part of its time. */
 const REST_MS_MAX = 2_000;
-/** A dashboard asks every few seconds, calls come more often: who was there so recently comes again. */
+/** Time for which a name counts as active: a dashboard requests every few seconds, calls come more often. */
 const ACTIVE_MS = 2_000;
-/** Names at rest; beyond it the one that began first is forgiven. Each has ended a piece within its rest. */
+/** Resting names; beyond, the oldest rest is cancelled. Each name has ended a piece within its rest. */
 const RESTING_MAX = 1_000;
-/** Two would do: whether another name than the one that asks was there. Those between leave sooner. */
+/** Active names that are kept. Two would be enough to see whether another name is active; further ones expire
+ *  sooner. */
 const ACTIVE_MAX = 16;
 
 export class HeavyRests {
   readonly #clock: Clock;
   readonly #isLoopBusy: () => boolean;
-  /** By name when it was there last, the latest at the end. */
+  /** Time of the last request by name, the latest at the end. */
   readonly #active = new Map<string, number>();
   readonly #resting = new Map<string, { untilMs: number; timer: Timer }>();
   readonly #onOver: (() => void)[] = [];
@@ -28,7 +29,7 @@ export class HeavyRests {
     this.#isLoopBusy = isLoopBusy;
   }
 
-  /** Asks for something. */
+  /** Notes a request of the name. */
   note(name: string): void {
     this.#active.delete(name);
     this.#active.set(name, this.#clock.monotonicMs());
@@ -36,17 +37,17 @@ export class HeavyRests {
     if (this.#active.size > ACTIVE_MAX && oldest !== undefined) this.#active.delete(oldest);
   }
 
-  /** In every queue of heavy work. */
+  /** Whether the name rests, in every queue of heavy work. */
   isResting(name: string): boolean {
     return this.#resting.has(name);
   }
 
-  /** `serve` is called at the end of a rest. */
+  /** Sets a function that is called at the end of each rest. */
   onOver(serve: () => void): void {
     this.#onOver.push(serve);
   }
 
-  /** A piece has ended after `workMs`. */
+  /** Notes the end of a piece that took `workMs`. */
   noteWork(name: string, workMs: number): void {
     if (workMs <= 0 || !this.#hasOthers(name) || !this.#isLoopBusy()) return;
     const now = this.#clock.monotonicMs();

@@ -1,15 +1,15 @@
-// What each operation of the API needs, by its operation id; all others are `ordinary`. A table, so that a reader sees
-// what is bounded together.
+// Table of what each operation of the API needs, by operation id; all others are `ordinary`. It shows which operations
+// are limited together.
 
-/** What a route needs. `first`: never waits, its own limits hold. `ordinary`: the store, a moment of computing; with a
- *  large body `heavy`. `heavy`: much of both. `file`: a thread that reads a large file. `outside`: waits for others,
- *  such as a provider, a tool or the hash of a password. */
+/** Need of a route. `first`: never waits, has limits of its own. `ordinary`: the store and a moment of computing;
+ *  `heavy` if its body is large. `heavy`: much of both. `file`: a thread that reads a large file. `outside`: waits
+ *  for other systems, such as a provider, a tool, or the hash of a password. */
 export type Admission = 'first' | 'ordinary' | 'heavy' | 'file' | 'outside';
 
 const table: Readonly<Record<Exclude<Admission, 'ordinary'>, readonly string[]>> = {
-  // Beside these: webhooks of providers, uploads, and the probes outside the description.
+  // In addition: webhooks of providers, uploads, and the probes outside the API's description.
   first: ['health', 'getActiveCalls', 'getAutoscaleMetric'],
-  // Agents of any size are read, checked or copied; reports read all runs of an organization.
+  // Operations that read, check or copy agents of any size, or reports that read all runs of an organization.
   heavy: [
     'validateWorkflow',
     'publishWorkflow',
@@ -76,5 +76,5 @@ export function admissionOf(operationId: string | undefined): Admission {
   return byOperation.get(operationId ?? '') ?? 'ordinary';
 }
 
-/** For a test: they all exist. */
+/** The ids in the table, for a test that they all exist. */
 export const namedOperations: readonly string[] = [...byOperation.keys()];

@@ -1,14 +1,14 @@
-// Whose share of the API a request takes before its key has been checked: that of the organization whose key it was
-// before, or that of its address. A name is no proof: the key is checked all the same.
+// Names of the shares of requests whose key has not been checked yet: the organization that the key belonged to before,
+// or the client's address. A name proves nothing: the key is checked all the same.
 
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { clientName } from '../../std/client-address.ts';
 import { organizationShare } from '../../std/work-share.ts';
 
-/** Keys that are kept, the least recently used removed first; each is a hash and an id. */
+/** Keys that are cached, as a hash and an id each; the least recently used is removed first. */
 const KEYS_MAX = 10_000;
-/** Longer ones are no keys. */
+/** Longest text that counts as a key. */
 const KEY_LENGTH_MAX = 4_096;
 
 export class ShareNames {
@@ -21,7 +21,7 @@ export class ShareNames {
     return organization ?? `address ${clientName(request.ip)}`;
   }
 
-  /** A request was answered: the check of its key is known then, and the organization of a valid one. */
+  /** Caches the organization of the request's key, once the check of the key has answered. */
   learn(request: FastifyRequest): void {
     const key = keyOf(request);
     if (key === undefined) return;
@@ -35,7 +35,7 @@ export class ShareNames {
   }
 }
 
-/** A hash: what is remembered is no secret. */
+/** Hash of the request's key, so that no secret is kept. */
 function keyOf({ headers }: FastifyRequest): string | undefined {
   const key = headers['x-api-key'] ?? headers.authorization;
   if (typeof key !== 'string' || key === '' || key.length > KEY_LENGTH_MAX) return undefined;

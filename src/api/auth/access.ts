@@ -1,5 +1,4 @@
-// What the doors of the API need: tokens and passwords of users, how often anyone may fail, and whether
-// anyone may sign up.
+// Access control of the API: tokens and passwords of users, limits of failed attempts, and whether sign-up is open.
 
 import type { Clock } from '../../std/clock.ts';
 import { KnownClients } from '../../std/known-clients.ts';
@@ -10,21 +9,22 @@ import { UserTokens } from './user-tokens.ts';
 
 const MINUTE_MS = 60_000;
 
-/** People mistype a few times; ten in a quarter of an hour make a hundred years of a weak password. */
+/** Failed log-ins for one address. People mistype a few times; at ten in a quarter of an hour a weak password takes
+ *  a hundred years. */
 const LOG_INS_OF_ADDRESS: AttemptAllowance = { attemptsMax: 10, windowMs: 15 * MINUTE_MS };
-/** An office behind one address has several people. */
+/** Failed log-ins of one client: an office behind one IP address has several people. */
 const LOG_INS_OF_CLIENT: AttemptAllowance = { attemptsMax: 50, windowMs: 15 * MINUTE_MS };
-/** Each makes an organization. */
+/** Sign-ups of one client: each creates an organization. */
 const SIGN_UPS_OF_CLIENT: AttemptAllowance = { attemptsMax: 20, windowMs: 60 * MINUTE_MS };
-/** A program with an archived key asks again and again. */
+/** Invalid keys of one client: a program with an archived key tries again and again. */
 const BAD_KEYS_OF_CLIENT: AttemptAllowance = { attemptsMax: 100, windowMs: MINUTE_MS };
-/** Pairs of a user's account and a client. */
+/** Pairs of a user's account and a client that are kept. */
 const KNOWN_CLIENTS_MAX = 10_000;
 
 export interface ApiAccess {
   tokens: UserTokens;
   passwords: Passwords;
-  /** Anyone may sign up and get an organization. */
+  /** Whether sign-up is open to anyone; each sign-up creates an organization. */
   isSignUpOpen: boolean;
   logInsOfAddress: FailureLimiter;
   logInsOfClient: FailureLimiter;
@@ -39,9 +39,9 @@ export interface AccessOptions {
   isSignUpOpen: boolean;
   tokenKeys: readonly Uint8Array[];
   tokenHours: number;
-  /** Default: what a password is worth. */
+  /** Cost of password hashes. Default: that of passwords.ts. */
   passwordCost?: PasswordCost;
-  /** Default 100 in a minute. */
+  /** Allowance of invalid keys. Default: 100 in a minute. */
   badKeys?: AttemptAllowance;
 }
 

@@ -1,5 +1,5 @@
-// The rate limit of failed log-ins and keys: attempts are counted by a name (an address, a client) within a window
-// that begins with the first. In memory, per process; a restart forgives.
+// Rate limit of failed log-ins and keys: attempts are counted by a name (an address, a client) within a window that
+// begins with the first. In memory, per process; a restart resets it.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -27,7 +27,7 @@ export class FailureLimiter {
     this.#allowance = allowance;
   }
 
-  /** Counts an attempt, before it is known how it ends: of many at once no more pass. Throws
+  /** Counts an attempt before its result is known, so that concurrent attempts do not exceed the limit. Throws
    *  TOO_MANY_ATTEMPTS. */
   count(name: string): void {
     const now = this.#clock.monotonicMs();
@@ -39,13 +39,13 @@ export class FailureLimiter {
     counted.attempts += 1;
   }
 
-  /** The attempt did not fail: it does not count. */
+  /** Removes a counted attempt that did not fail. */
   uncount(name: string): void {
     const counted = this.#names.get(name);
     if (counted !== undefined && counted.attempts > 0) counted.attempts -= 1;
   }
 
-  /** Begins anew with a clean slate. */
+  /** Resets the count of a name. */
   reset(name: string): void {
     this.#names.delete(name);
   }

@@ -1,24 +1,24 @@
-// Passwords: hashed by scrypt (RFC 7914) off the main thread, a few at a time. A stored hash carries the
-// parameters that made it, so that they may grow: `scrypt$<log2 N>$<r>$<p>$<salt>$<hash>`, base64url.
+// Password hashing by scrypt (RFC 7914) off the main thread, a few at a time. A stored hash has its parameters, so that
+// they can be raised: `scrypt$<log2 N>$<r>$<p>$<salt>$<hash>`, base64url.
 
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Random } from '../../std/random.ts';
 
 export interface PasswordCost {
-  /** Memory is 128 bytes times r times N. */
+  /** Base-2 logarithm of N. A hash needs 128 bytes times r times N. */
   log2N: number;
   r: number;
   p: number;
 }
 
-/** 32 MiB and about 0.2 s of one core; one of the settings that OWASP's cheat sheet holds equal. */
+/** Cost of a hash: 32 MiB and about 0.2 s of one core; one of the settings that OWASP's cheat sheet lists as equal. */
 const COST: PasswordCost = { log2N: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Of libuv's four threads, which files share. */
+/** Concurrent hashes: they use libuv's four threads, which file access shares. */
 const AT_ONCE_MAX = 2;
-/** Who comes later would wait more than two seconds. */
+/** Waiting hashes: a further one would wait for more than two seconds. */
 const WAITING_MAX = 20;
 
 interface Stored {
@@ -30,7 +30,7 @@ interface Stored {
 export class Passwords {
   readonly #random: Random;
   readonly #cost: PasswordCost;
-  /** Checked in place of the hash of a user who is not there. */
+  /** Hash that is checked for a user that does not exist. */
   readonly #decoy: Stored;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
@@ -50,7 +50,7 @@ export class Passwords {
     return ['scrypt', log2N, r, p, ...bytes].join('$');
   }
 
-  /** Whether it is the password of `stored`; without a stored hash false, after the same work. Throws
+  /** Whether `password` matches the hash `stored`. Without a stored hash returns false, after the same work. Throws
    *  QUEUE_FULL. */
   async verify(password: string, stored: string | undefined): Promise<boolean> {
     const known = stored === undefined ? undefined : parse(stored);
@@ -79,7 +79,7 @@ export class Passwords {
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** The place goes to the next in line, if there is one. */
+  /** Passes the place to the next waiting hash, if there is one. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running -= 1;
@@ -98,7 +98,7 @@ function derive(password: string, { log2N, r, p }: PasswordCost, salt: Buffer): 
   });
 }
 
-/** Undefined for what no version of this wrote. */
+/** Parses a stored hash; undefined if it has another format. */
 function parse(text: string): Stored | undefined {
   const parts = /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([\w-]+)\$([\w-]+)$/.exec(text);
   if (parts === null) return undefined;

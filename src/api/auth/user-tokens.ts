@@ -1,17 +1,17 @@
-// What a log-in gives: a JSON Web Token, signed by HS256, that names the user for some weeks. Nothing is
-// stored of it; whose it is, the store says at every request. Source: contract §3.2.
+// User tokens, issued at log-in: a JSON Web Token, signed by HS256, that names the user for some weeks. Tokens are not
+// stored; the store checks the user at every request. Source: contract §3.2.
 
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 
 const ALGORITHM = 'HS256';
-/** Ours have about 250 characters. */
+/** Longest token that is verified; ours have about 250 characters. */
 const TOKEN_CHARACTERS_MAX = 4_096;
 
 export interface UserTokensOptions {
   clock: Clock;
-  /** The first signs, all verify: 32 bytes or more each. */
+  /** Keys of at least 32 bytes: the first one signs, all verify. */
   keys: readonly Uint8Array[];
   lifeHours: number;
 }
@@ -39,7 +39,7 @@ export class UserTokens {
       .sign(newest);
   }
 
-  /** The id of the user whose token it is; undefined for one that is not ours, forged or expired. */
+  /** Id of a token's user; undefined if the token is not ours, forged or expired. */
   async userOf(token: string): Promise<string | undefined> {
     if (token.length > TOKEN_CHARACTERS_MAX) return undefined;
     for (const key of this.#keys) {
@@ -51,7 +51,7 @@ export class UserTokens {
         });
         return payload.sub;
       } catch (error) {
-        // Another key may have signed it; any other fault remains.
+        // Another key may have signed the token; other faults are final.
         if (!(error instanceof errors.JWSSignatureVerificationFailed)) return undefined;
       }
     }

@@ -1,4 +1,4 @@
-// What a client sends to create or change a campaign, as the campaign folder takes it.
+// Converts what a client sends to create or change a campaign to the campaign folder's types.
 
 import type { CampaignWish } from '../../campaign/campaign-settings.ts';
 import {
@@ -23,7 +23,7 @@ export function campaignWishOf(body: CampaignCreate): CampaignWish {
   };
 }
 
-/** The changes that were sent: null takes a setting back to what a campaign has that was given none. */
+/** The changes that were sent. Null resets a setting to the value of a campaign that was created without it. */
 export function campaignPatchOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
   return {
     ...campaignSettingsOf(body),

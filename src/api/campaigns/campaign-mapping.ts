@@ -1,4 +1,4 @@
-// A campaign on the wire, and its progress. Source: specification §2.6, §2.7 and §4.13, contract §9.9.
+// A campaign and its progress as clients get them. Source: specification §2.6, §2.7 and §4.13, contract §9.9.
 
 import { waitOf } from '../../campaign/campaign-wait.ts';
 import type { Campaign, CampaignCounts } from '../../model/campaign.ts';
@@ -97,8 +97,8 @@ export function campaignOnWire(campaign: Campaign, counts: CampaignCounts): Camp
   };
 }
 
-/** Both field sets of the specification. A contact counts as processed with its first call, as failed when
- *  it is not called again: neither share can be above 100. */
+/** Progress in both field sets of the specification. A contact counts as processed from its first call, and as
+ *  failed when it is not called again: neither share exceeds 100. */
 export function progressOnWire(
   campaign: Campaign,
   counts: CampaignCounts,
@@ -129,12 +129,12 @@ export function progressOnWire(
   };
 }
 
-/** With two decimals. */
+/** A share in percent, with two decimals. */
 function percent(part: number, whole: number): number {
   return Math.round((part / whole) * 10_000) / 100;
 }
 
-/** Inside lists of facts the contract has `+00:00` for `Z` (§2). */
+/** A time with `+00:00` in place of `Z`, as the contract has it inside lists of facts (§2). */
 function pythonTime(at: Date): string {
   return isoTime(at).replace(/Z$/, '+00:00');
 }

@@ -1,5 +1,5 @@
-// What has become of a campaign: progress, its runs, its contact file. Source: specification §2.7, §4.11
-// and §4.13, contract §9.1 and §9.9.
+// Routes for the results of a campaign: progress, runs, contact file. Source: specification §2.7, §4.11 and §4.13,
+// contract §9.1 and §9.9.
 
 import { z } from 'zod';
 import { checkSourceKey } from '../../campaign/contact-file.ts';

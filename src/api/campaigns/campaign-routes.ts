@@ -1,5 +1,5 @@
-// Campaigns: make, list, read, change, and what a form for a new one is filled with. Source:
-// specification §2.6 and §4.10, contract §9.1 and §9.10.
+// Campaign routes: create, list, read, change, and the defaults for a form. Source: specification §2.6 and §4.10,
+// contract §9.1 and §9.10.
 
 import { z } from 'zod';
 import { changeCampaign, createCampaign } from '../../campaign/campaign-settings.ts';

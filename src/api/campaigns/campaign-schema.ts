@@ -1,5 +1,4 @@
-// Campaigns on the wire. Source: specification §2.6, §2.7 and §4.10 to §4.13, contract §9, Appendix
-// A.5 and appendix D.
+// Schemas of campaigns. Source: specification §2.6, §2.7 and §4.10 to §4.13, contract §9, Appendix A.5 and Appendix D.
 
 import { z } from 'zod';
 import { campaignState, campaignWaitReason } from '../../model/campaign.ts';
@@ -17,14 +16,14 @@ import {
 
 const campaignName = z.string().min(1).max(255);
 const maxConcurrency = z.int().min(1).max(100);
-/** Ours; not in the contract. Providers of the largest accounts take hundreds of calls a second. */
+/** Extension of the contract. Providers of the largest accounts accept hundreds of calls a second. */
 const ratePerSecond = z
   .int()
   .min(1)
   .max(1_000)
   .meta({ description: 'Calls that the campaign places in a second.' });
 
-/** Other names by which clients know `source_id`. */
+/** Other names of `source_id` that clients use. */
 const SOURCE_ALIASES = ['source_url', 's3_key'];
 
 export const campaignCreate = z.preprocess(
@@ -90,7 +89,7 @@ const logEntry = z
   })
   .meta({ id: 'CampaignLogEntryResponse' });
 
-/** Ours; not in the contract. */
+/** Extension of the contract. */
 const waitingFor = z
   .object({ reason: campaignWaitReason, message: z.string(), until: timeOut.nullable() })
   .nullable()

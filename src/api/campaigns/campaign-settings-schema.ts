@@ -1,6 +1,6 @@
-// A campaign's settings on the wire, in and out, and as the campaign folder takes them. What a client
-// leaves out within a setting gets that setting's default; a setting left out whole is another matter
-// (contract §9.1). Source: specification §2.6, contract §9.1 and Appendix D.
+// Schemas of a campaign's settings, and their conversion to and from the campaign folder's types. A field left out
+// within a setting gets that setting's default; a setting that is left out as a whole is described in contract §9.1.
+// Source: specification §2.6, contract §9.1 and Appendix D.
 
 import { z } from 'zod';
 import {
@@ -55,7 +55,7 @@ const timeSlotIn = z
     if (start === end) refuse('end_time', 'end_time must differ from start_time');
   });
 
-/** Written like a time of day, but none. */
+/** Whether the text has the form of a time of day but is none. */
 function isBeyond(text: string): boolean {
   return HH_MM.test(text) && !/^([01]\d|2[0-3]):[0-5]\d$/.test(text);
 }
@@ -155,8 +155,8 @@ export function breakerSettingsOf(config: z.infer<typeof circuitBreakerIn>): Bre
   };
 }
 
-/** Without settings of its own a campaign shows a breaker that is off, although the default one is on:
- *  clients of the contract know it so (§9.1). */
+/** The circuit breaker as clients get it. A campaign without own settings shows a breaker that is off, although the
+ *  default one is on: clients of the contract expect this (§9.1). */
 export function breakerOnWire(settings: BreakerSettings | null): z.infer<typeof circuitBreakerOut> {
   const { enabled, failureThreshold, windowS, minCalls } = settings ?? {
     ...BREAKER_DEFAULT,

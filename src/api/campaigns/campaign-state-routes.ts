@@ -1,5 +1,5 @@
-// What moves a campaign from state to state: start, pause, resume, and the redial of a completed one.
-// Source: specification §4.12, contract §9.1, §9.2 and §9.11.
+// Routes that change a campaign's state: start, pause, resume, and the redial of a completed one. Source: specification
+// §4.12, contract §9.1, §9.2 and §9.11.
 
 import { z } from 'zod';
 import {
@@ -45,7 +45,7 @@ const moves = {
   cancel: {
     operationId: 'cancelCampaign',
     summary: 'Cancel a campaign',
-    description: 'Ends the campaign: calls under way go on, nobody else is called.',
+    description: 'Ends the campaign: calls in progress go on, and no further contact is called.',
     make: cancelCampaign,
   },
 };
@@ -120,7 +120,7 @@ function redialRoute(api: Api, deps: ApiDeps): void {
         ...common,
         operationId: 'redialCampaign',
         summary: 'Redial a campaign',
-        description: 'A new campaign for those whom a completed one did not reach.',
+        description: 'Creates a campaign for the contacts that a completed one did not reach.',
         params,
         body: campaignRedial,
         response: {

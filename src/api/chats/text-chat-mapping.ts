@@ -1,5 +1,5 @@
-// A text chat as clients get it: the run, its turns, and the checkpoint that is read from the state stored with the last
-// turn. Source: contract §11.1.
+// A text chat as clients get it: the run, its turns, and the checkpoint, which is read from the state stored with the
+// last turn. Source: contract §11.1.
 
 import { isObject } from '../../std/json.ts';
 import type { TextChat, TextChatTurn } from '../../store/runs/text-chat.ts';
@@ -18,7 +18,7 @@ export function textChatOnWire(chat: TextChat): TextChatOut {
     is_completed: run.state === 'completed',
     revision: chat.revision,
     initial_context: run.initialContext,
-    // Once it has ended, the run says more.
+    // After the end of the chat the run has more values.
     gathered_context: run.state === 'completed' ? run.gatheredContext : gatheredContext,
     annotations: run.annotations,
     session_data: {
@@ -86,7 +86,7 @@ function checkpointOf({ turns, state }: TextChat): Checkpoint {
   };
 }
 
-/** In the outline of chat completions. */
+/** A message in the format of chat completions. */
 function messageOf(entry: Record<string, unknown>): Record<string, unknown> {
   const { role, text, content, callId, toolCalls } = entry;
   if (role === 'tool') return { role, tool_call_id: callId, content };

@@ -1,5 +1,5 @@
-// Conversations in writing with an agent: its draft, or what is published if there is none. Each request
-// is answered with the whole session. Source: contract §11.1.
+// Text chat routes: conversations in writing with an agent, its draft or else its published version. Each request is
+// answered with the whole session. Source: contract §11.1.
 
 import { z } from 'zod';
 import type { TextChatId, TextChatService } from '../../call/chat/text-chat-service.ts';

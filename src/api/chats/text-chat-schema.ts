@@ -1,14 +1,14 @@
-// Conversations in writing on the wire. Source: contract §11.1; what `checkpoint` and a discarded future
-// hold is the reference's.
+// Schemas of text chats. Source: contract §11.1; the content of `checkpoint` and of a discarded future is the reference
+// platform's.
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import { freeObject, idOut, timeOut, within } from '../http/values.ts';
 
-/** Half of what a call takes: the context is in every prompt that names it. */
+/** Context of a chat: half the size of a call's, because it is in every prompt that uses it. */
 const contextIn = within(freeObject, { ...CONTEXT_LIMITS, bytesMax: 32_768 });
 
-/** As much as a spoken turn of several minutes. */
+/** Characters of a message: as much as a spoken turn of several minutes. */
 export const TEXT_CHARACTERS_MAX = 4_000;
 const revision = z
   .int()

@@ -1,5 +1,5 @@
-// Webhooks after calls: what became of them, sending one again, and the secret that signs them.
-// Ours: the reference delivers without showing it, and does not sign (contract §13.1 item 11).
+// Routes for webhooks after calls: their results, repeating one, and the secret that signs them. Extension: the
+// reference platform shows no deliveries and does not sign (contract §13.1 item 11).
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -21,9 +21,9 @@ import {
 
 const ROOT = '/organizations/webhook-deliveries';
 const SECRET = '/organizations/webhook-signing-secret';
-/** Receivers have a day to take over a new secret. */
+/** Time for which the previous secret also signs: receivers have a day to change to the new one. */
 const GRACE_MS = 86_400_000;
-/** Rows that are skipped are still read. */
+/** Largest page: rows that are skipped are still read. */
 const PAGE_MAX = 1_000_000;
 
 const common = { tags: ['runs'], security: keyRequired };

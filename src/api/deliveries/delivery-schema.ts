@@ -1,4 +1,4 @@
-// Webhooks on their way to their receivers, on the wire. Ours: the reference shows none of it.
+// Schemas of webhook deliveries. Extension: the reference platform has none.
 
 import { z } from 'zod';
 import { DELIVERY_STATES } from '../../model/webhook-delivery.ts';

@@ -1,7 +1,7 @@
-// The Range header: one range of bytes, or none. Several ranges at once are answered with everything, as
-// RFC 9110 (14.2) allows.
+// Parser of the Range header: one range of bytes, or none. Several ranges are answered with the whole file, as RFC 9110
+// (14.2) allows.
 
-/** Both ends inclusive. Undefined: send everything. */
+/** The requested range, both ends inclusive. Undefined: send the whole file. */
 export function byteRange(
   header: string | undefined,
   size: number,

@@ -1,5 +1,5 @@
-// Files without a key: a run's public token leads to a signed link, and a signed link to the bytes, whole
-// or a range of them. Source: contract §6.4; RFC 9110, 13 and 14.
+// Download routes, without a key: a run's public token leads to a signed link, and a signed link to the bytes, whole or
+// a range. Source: contract §6.4; RFC 9110, 13 and 14.
 
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -19,7 +19,7 @@ const tags = ['runs'];
 const nothing = z.literal('');
 const bytes = z.string().meta({ format: 'binary' });
 
-/** As links to files have it. Whether it is signed, the links say. */
+/** Query of a link to a file. The links check the signature. */
 const linkQuery = z.looseObject({
   expires: z.string().optional().meta({ description: 'Seconds since 1970.' }),
   inline: z.string().optional().meta({ description: '`1`: shown in the browser.' }),
@@ -147,7 +147,7 @@ async function sendBytes(deps: ApiDeps, sending: Sending): Promise<FastifyReply>
   return reply.send(stream);
 }
 
-/** The query as it came: everything in it is under the signature or ignored. */
+/** The query as received: the signature covers everything in it that is used. */
 function queryOf(request: FastifyRequest): Record<string, unknown> {
   return typeof request.query === 'object' && request.query !== null ? { ...request.query } : {};
 }

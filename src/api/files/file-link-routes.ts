@@ -1,4 +1,4 @@
-// Links to files, and for sending files, for those who hold a key. Source: contract decision 2, §6.4, §6.5.
+// Routes for links to download and upload files, for holders of a key. Source: contract decision 2, §6.4, §6.5.
 
 import { z } from 'zod';
 import { LINK_LIFE_S_MAX } from '../../store/files/signed-links.ts';
@@ -153,7 +153,7 @@ function linkRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** The key in a URL of ours; anything else is a key already. */
+/** The storage key in a URL of ours; any other text is a key already. */
 function keyOf(deps: ApiDeps, keyOrUrl: string): string {
   const base = deps.publicUrl + FILES_PATH;
   if (!keyOrUrl.startsWith(base)) return keyOrUrl;

@@ -1,4 +1,4 @@
-// Recordings of the library on the wire. Source: contract §10.3.
+// Schemas of the library's recordings. Source: contract §10.3.
 
 import { z } from 'zod';
 import type { Clip } from '../../model/clip.ts';
@@ -7,11 +7,11 @@ import { STORAGE_BACKEND } from './upload-links.ts';
 
 export const RECORDING_BYTES_MAX = 5_242_880;
 const BATCH_MAX = 20;
-/** A minute of fast speech has below 1,500 characters. */
+/** Characters of a transcript: a minute of fast speech has fewer than 1,500. */
 const TRANSCRIPT_CHARACTERS_MAX = 10_000;
 const METADATA_CHARACTERS_MAX = 10_000;
 
-/** In place of a user who is gone: clients want an id. */
+/** Id in place of a deleted user: clients need an id. */
 const NOBODY = '0';
 
 export const recordingId = z

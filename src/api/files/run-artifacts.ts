@@ -1,6 +1,5 @@
-// A run's files and the links to them: which there are and what they are called.
-// One stereo recording is stored; the mono mix and the single tracks are drawn from it when asked for.
-// Source: contract decision 2, §6.2 and §6.4.
+// A run's files and the links to them. One stereo recording is stored; the mono mix and the single tracks are derived
+// from it on request. Source: contract decision 2, §6.2 and §6.4.
 
 import { artifactUrl } from '../../call/setup/callback-urls.ts';
 import type { Artifact, Run } from '../../model/run.ts';
@@ -8,7 +7,7 @@ import type { ApiDeps } from '../http/api-deps.ts';
 
 /** Default lifetime of a link. */
 export const LINK_LIFE_S = 3_600;
-/** Where links lead: FileLinks signs paths below it. */
+/** Path of file links: FileLinks signs paths below it. */
 export const FILES_PATH = '/api/v1/files/';
 
 /** The key of a run's artifact; null if there is none (yet). */
@@ -21,7 +20,7 @@ export function artifactKey(run: Run, artifact: Artifact, mix?: 'mono' | undefin
   return mix === 'mono' ? `${folder}/mono.wav` : run.recordingKey;
 }
 
-/** An absolute URL that works without a key, for a while. */
+/** An absolute URL that works without a key for a limited time. */
 export function linkTo(
   deps: ApiDeps,
   key: string,

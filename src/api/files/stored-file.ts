@@ -1,5 +1,5 @@
-// What a storage key names: whose file it is, where it lies and what is in it. Files of runs belong to
-// the run's organization; every other family has the organization in its key. Source: contract §6.4.
+// The file that a storage key names: its owner, its place in storage, its content type. Files of runs belong to the
+// run's organization; all other keys contain the organization. Source: contract §6.4.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RecordingTrack } from '../../store/files/recording-tracks.ts';
@@ -7,9 +7,9 @@ import type { ApiDeps } from '../http/api-deps.ts';
 
 /** A stored file, or a track of a stored recording. */
 export interface StoredFile {
-  /** As it is in links. */
+  /** Key in links. */
   key: string;
-  /** As it is in storage. */
+  /** Key in storage. */
   storedKey: string;
   track: RecordingTrack | null;
   owner: { runId: string } | { organizationId: string };
@@ -28,7 +28,7 @@ const trackNames: Readonly<Record<string, RecordingTrack>> = {
 };
 
 const NAME = '[A-Za-z0-9_-][A-Za-z0-9._-]{0,120}';
-/** Families of uploaded files: the organization, then what they are called. */
+/** Key patterns of uploaded files: the organization, then the file's name. */
 const FAMILIES = [
   new RegExp(`^campaigns/(\\d{1,19})/${NAME}$`),
   new RegExp(`^recordings/(\\d{1,19})/[A-Za-z0-9_-]{1,64}/${NAME}$`),
@@ -36,7 +36,7 @@ const FAMILIES = [
   new RegExp(`^knowledge_base/(\\d{1,19})/${NAME}(?:/${NAME})?$`),
 ];
 
-/** By the end of the name. Anything else is bytes, which no browser runs. */
+/** Content types by extension. Any other file is plain bytes, which browsers do not run. */
 const contentTypes: Readonly<Record<string, string>> = {
   csv: 'text/csv; charset=utf-8',
   txt: TEXT,
@@ -71,7 +71,7 @@ function uploadedFile(key: string): StoredFile {
   return { key, storedKey: key, track: null, owner: { organizationId }, contentType };
 }
 
-/** The file of a key if it is the organization's. Throws FILE_KEY_INVALID, FILE_FORBIDDEN. */
+/** The file of a key that belongs to the organization. Throws FILE_KEY_INVALID, FILE_FORBIDDEN. */
 export async function ownFile(
   deps: Pick<ApiDeps, 'store'>,
   organizationId: string,

@@ -1,5 +1,4 @@
-// Links under which clients send files, and the names that the files get. Source: contract §5.1, §6.5,
-// §10.3.
+// Upload links, and the names of uploaded files. Source: contract §5.1, §6.5, §10.3.
 
 import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
@@ -10,20 +9,20 @@ export const FILE_KEY = {
   examples: ['recordings/42.wav'],
 };
 
-/** Clients get `s3` (the other value that the contract has is `minio`): links alone transfer
- *  files, so the true store is not shown. */
+/** The storage backend that clients see, always `s3` (the contract's other value is `minio`): links alone transfer
+ *  files, so the real store is not shown. */
 export const STORAGE_BACKEND = 's3';
-/** With a uuid and a line before it, a piece of a storage key has less than 121 characters. */
+/** Longest file name: with a uuid and a dash before it, a part of a storage key has fewer than 121 characters. */
 const NAME_CHARACTERS_MAX = 80;
 
-/** A client's file name as a piece of a storage key; its extension is kept. */
+/** A client's file name as a part of a storage key; its extension is kept. */
 export function safeFileName(name: string): string {
   const plain = name.replace(/[^a-zA-Z0-9._-]/g, '_').slice(-NAME_CHARACTERS_MAX);
-  // Nothing hidden.
+  // No hidden files.
   return plain.replace(/^\./, '_');
 }
 
-/** An absolute URL that takes the file by PUT, with that content type, for `expiresInS` seconds. */
+/** An absolute URL that accepts the file by PUT, with that content type, for `expiresInS` seconds. */
 export function uploadUrl(deps: ApiDeps, upload: LinkedUpload & { expiresInS: number }): string {
   return deps.publicUrl + deps.links.signUpload(upload);
 }

@@ -1,24 +1,24 @@
-// How fast uploads are received: each megabyte takes the event loop some 5 ms, which the requests of others wait for. A
-// piece that came too early holds up the next one, so that TCP slows the client down; what all may have is divided
-// equally between the organizations that send. Not how much one upload may hold (upload-routes.ts).
+// Rate limit of uploads: each megabyte takes the event loop about 5 ms, which delays other requests. A piece that came
+// too early delays the next one, so that TCP slows the client down; the total rate is divided equally between the
+// organizations that upload. The size of one upload is limited in upload-routes.ts.
 
 import type { Clock } from '../../std/clock.ts';
 
-/** Bytes a second. A contact file of 200,000 rows takes a second and a half. */
+/** Bytes a second for one organization. A contact file of 200,000 rows takes a second and a half. */
 const OF_ORGANIZATION = 4_194_304;
 const IN_ALL = 2 * OF_ORGANIZATION;
-/** Received at once after a pause, at the rate of one organization alone: 1 MiB, most recordings. */
+/** Burst after a pause, as time at the rate of one organization: 1 MiB, most recordings. */
 const BURST_MS = 250;
-/** Shorter waits are added up: a timer takes time too. */
+/** Shortest wait; shorter ones are added up, because a timer takes time too. */
 const WAIT_MS_MIN = 20;
-/** As long as a whole upload: its connection has ended then. */
+/** Longest wait: the whole time of an upload, whose connection has then ended. */
 const WAIT_MS_MAX = 300_000;
-/** Organizations that send or have sent too much. Beyond it the one that began first is forgiven. */
+/** Organizations that are tracked because they upload or have exceeded their rate. Beyond, the oldest is removed. */
 const KNOWN_MAX = 1_000;
 
 export class UploadPace {
   readonly #clock: Clock;
-  /** By organization, until when everything that was received has its time. */
+  /** Time at which all that an organization sent is within its rate, in monotonic milliseconds. */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -30,7 +30,7 @@ export class UploadPace {
     const now = this.#clock.monotonicMs();
     this.#forgetIdle(now);
     const sinceMs = this.#until.get(organization) ?? now - BURST_MS;
-    // Others that send have as much.
+    // Other uploading organizations get an equal share.
     const sending = this.#until.size + (this.#until.has(organization) ? 0 : 1);
     const bytesPerMs = Math.min(OF_ORGANIZATION, IN_ALL / sending) / 1_000;
     const untilMs = Math.min(sinceMs + bytes / bytesPerMs, now + WAIT_MS_MAX);

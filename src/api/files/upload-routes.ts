@@ -1,5 +1,5 @@
-// Files that clients send under a signed link, straight to the disk: never in memory as a whole, and
-// under their key only when they are whole. Source: contract §6.5.
+// Upload routes: files that clients send under a signed link are written directly to disk, never held in memory as a
+// whole, and get their key only when complete. Source: contract §6.5.
 
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
@@ -11,20 +11,22 @@ import { PieceCount } from '../http/piece-count.ts';
 import { FILE_KEY } from './upload-links.ts';
 import { UploadPace } from './upload-pace.ts';
 
-/** 10 MB at 300 kbit/s. */
+/** Longest upload: 10 MB at 300 kbit/s. */
 export const UPLOAD_MS_MAX = 300_000;
-/** Each holds an open file and 64 KiB. 10 MB of each take 160 s at the pace of all, 230 s in small packets: below
- *  UPLOAD_MS_MAX. */
+/** Concurrent uploads. Each holds an open file and 64 KiB. 10 MB of each take 160 s at the total rate, 230 s in
+ *  small packets: less than UPLOAD_MS_MAX. */
 const UPLOADS_MAX = 128;
-/** A browser sends six at a time, the library takes twenty in one go. */
+/** Concurrent uploads of one organization: a browser sends six at a time, the library uploads twenty together. */
 const UPLOADS_OF_ORGANIZATION_MAX = 24;
-/** 10 MB in pieces of 160 bytes: packets of any network are larger. Of a chunked body each chunk is one. */
+/** Pieces of an upload: 10 MB in pieces of 160 bytes, and packets of any network are larger. Each chunk of a chunked
+ *  body is one. */
 const PIECES_MAX = 65_536;
-/** So much too much is read and thrown away, so that the client reads our answer instead of finding
- *  the connection gone while it still sends. */
+/** Bytes beyond the limit that are read and discarded, so that the client reads our answer instead of losing the
+ *  connection while it still sends. */
 const DISCARDED_BYTES_MAX = 1_048_576;
 
-/** As `createContactsUpload` and its like write it into a link. Whether it is signed, the links say. */
+/** Query of an upload link, as written by `createContactsUpload` and similar operations. The links check the
+ *  signature. */
 const uploadQuery = z.looseObject({
   expires: z.string().optional().meta({ description: 'Seconds since 1970.' }),
   type: z.string().optional().meta({ description: 'The `Content-Type` that is announced.' }),
@@ -32,7 +34,7 @@ const uploadQuery = z.looseObject({
   signature: z.string().optional(),
 });
 
-/** In a context of its own, as nothing else takes its body unread. */
+/** Registers the routes in a context of their own, because no other route takes its body unread. */
 export function uploadRoutes(deps: ApiDeps) {
   const running = new RunningUploads();
   const pace = new UploadPace(deps.clock);
@@ -70,7 +72,7 @@ export function uploadRoutes(deps: ApiDeps) {
           checkHeaders(upload, headers);
           const done = running.begin(upload.key);
           try {
-            // The key was made for this link: what lies there was sent under it.
+            // The key was made for this link: a file under it was uploaded with the link.
             const isUsed = (await deps.files.stat(upload.key)) !== undefined;
             if (isUsed) throw new GatewayError('FILE_LINK_INVALID');
             await receive(deps, upload, { body: raw, pace });
@@ -88,11 +90,12 @@ export function uploadRoutes(deps: ApiDeps) {
   };
 }
 
-/** Under way, by key. */
+/** Uploads in progress, by key. */
 class RunningUploads {
   readonly #keys = new Set<string>();
 
-  /** Returns what ends it. Throws QUEUE_FULL, and FILE_LINK_INVALID for a link that is in use. */
+  /** Begins an upload. Returns a function that ends it. Throws QUEUE_FULL, and FILE_LINK_INVALID for a link that is
+   *  in use. */
   begin(key: string): () => void {
     if (this.#keys.has(key)) throw new GatewayError('FILE_LINK_INVALID');
     const organization = organizationOf(key);
@@ -105,7 +108,7 @@ class RunningUploads {
   }
 }
 
-/** Keys of links have a folder and the organization before the file. */
+/** The organization of a key from a link: the part between folder and file. */
 function organizationOf(key: string): string {
   return key.split('/', 2)[1] ?? '';
 }
@@ -140,7 +143,7 @@ async function receive(
   }
 }
 
-/** Throws FILE_IN_PIECES. */
+/** The body's pieces at the permitted rate. Throws FILE_IN_PIECES. */
 async function* paced(
   body: IncomingMessage,
   count: PieceCount,
@@ -150,14 +153,14 @@ async function* paced(
   for await (const piece of piecesOf(body)) {
     if (count.pieces > PIECES_MAX) throw new GatewayError('FILE_IN_PIECES', { max: PIECES_MAX });
     yield piece;
-    // What came before it was counted is in no count.
+    // Bytes from before the count began are in no count.
     const more = Math.max(count.bytes - bytes, piece.length);
     bytes = count.bytes;
     await received(more);
   }
 }
 
-/** Stopping early leaves the connection alone, for the answer. */
+/** The body's pieces. If reading stops early, the connection stays open for the answer. */
 function piecesOf(body: IncomingMessage): AsyncIterable<Uint8Array> {
   return body.iterator({ destroyOnReturn: false });
 }

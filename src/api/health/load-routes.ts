@@ -1,5 +1,5 @@
-// How busy the gateway is, for what starts and stops processes: /health/active-calls and
-// /health/autoscale-metric. Behind a secret of its own. Source: contract §3.1.
+// Load figures for systems that start and stop processes: /health/active-calls and /health/autoscale-metric, protected
+// by a secret of their own. Source: contract §3.1.
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -10,9 +10,9 @@ import { faults } from '../http/error-schema.ts';
 import { queryInteger } from '../http/values.ts';
 import { EventLoopLagMeter } from './loop-lag.ts';
 
-/** Ours, and the one that the reference's deployments send. */
+/** Header of the secret: ours, and the one that deployments of the reference platform send. */
 const SECRET_HEADERS = ['x-patchbay-devops-secret', 'x-dograh-devops-secret'] as const;
-/** Processes kept in reserve, in calls. */
+/** Largest reserve, in calls. */
 const BUFFER_MAX = 1_000_000;
 
 const activeCalls = z
@@ -62,7 +62,7 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
         tags: ['service'],
         operationId: 'getAutoscaleMetric',
         summary: 'Get the autoscale metric',
-        description: 'How many calls there should be room for.',
+        description: 'Number of calls for which capacity is needed.',
         querystring: z.object({ buffer: queryInteger(0, BUFFER_MAX).default(0) }),
         response: { 200: autoscaleMetric, ...faults('DEVOPS_SECRET_WRONG') },
       },

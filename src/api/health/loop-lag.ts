@@ -1,10 +1,10 @@
-// How late the event loop runs: the figures of two windows, the one before and the one under way. A window
-// ends when someone asks after a minute or more.
+// Delay of the event loop in two windows, the last one and the current one. A window ends at the first request after a
+// minute.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Clock } from '../../std/clock.ts';
 
-/** How often it is measured; every measured value holds this much in it. */
+/** Interval of the measurement; every measured value includes it. */
 const RESOLUTION_MS = 10;
 const WINDOW_MS_MIN = 60_000;
 const NS_PER_MS = 1e6;
@@ -26,7 +26,7 @@ export class EventLoopLagMeter {
     this.#windowFrom = clock.monotonicMs();
   }
 
-  /** The worse of the two windows, in milliseconds; zero if the loop is on time. */
+  /** The worse of the two windows, in milliseconds; zero if the loop has no delay. */
   read(): EventLoopLag {
     const window = this.#current();
     const figures = {
@@ -55,7 +55,7 @@ export class EventLoopLagMeter {
   }
 }
 
-/** To a thousandth. */
+/** Delay beyond the interval, in milliseconds to a thousandth. */
 function lateMs(measuredNs: number): number {
   return Math.max(0, Math.round((measuredNs / NS_PER_MS - RESOLUTION_MS) * 1_000) / 1_000);
 }

@@ -1,5 +1,5 @@
-// GET /live and /ready, for orchestrators and load balancers, without a key and outside /api/v1: whether the process
-// answers, and whether the gateway should get new calls. GET /api/v1/health is the contract's.
+// GET /live and /ready for orchestrators and load balancers, without a key and outside /api/v1: whether the process
+// answers, and whether the gateway should get new calls. GET /api/v1/health is the contract's route.
 
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 

@@ -1,5 +1,4 @@
-// The methods of each path, so that a wrong method gets 405 and a wrong path 404 (Fastify knows only
-// "no route").
+// Methods of each path, so that a wrong method gets 405 and a wrong path 404 (Fastify only has "no route").
 
 interface KnownPath {
   pattern: RegExp;
@@ -7,9 +6,9 @@ interface KnownPath {
 }
 
 export interface AllowedMethods {
-  /** `url` as in a route: `:name` and `*` match anything. */
+  /** Adds a route. `url` is a route's pattern: `:name` and `*` match anything. */
   add(url: string, methods: readonly string[]): void;
-  /** Empty if no route has this path, with or without a slash at its end. */
+  /** Methods of the routes with this path, with or without a slash at its end. Empty if there is none. */
   methodsAt(path: string): string[];
 }
 
@@ -24,7 +23,7 @@ export function knownPaths(): AllowedMethods {
     methodsAt(path) {
       const methods = new Set<string>();
       for (const entry of known.values()) {
-        // A wildcard for preflights matches everything and says nothing about a path.
+        // The wildcard route of preflights matches everything.
         if (entry.pattern.source === '^.*$' || !entry.pattern.test(path)) continue;
         for (const method of entry.methods) methods.add(method);
       }

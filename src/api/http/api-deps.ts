@@ -1,5 +1,5 @@
-// What every resource of the API is built from, and the Fastify instance as its routes see it. What one resource alone
-// needs is named there (TextChatDeps, RecordingDeps, ...); server.ts joins them.
+// Dependencies of every resource of the API, and the Fastify instance as its routes use it. Each resource declares its
+// own further dependencies (TextChatDeps, RecordingDeps, ...); server.ts combines them.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
@@ -31,32 +31,31 @@ export interface ApiDeps {
   onCampaignDue?: (() => void) | undefined;
   /** Called when a telephony configuration was created, changed or deleted. Must not throw. */
   onTelephonyChanged?: (() => void) | undefined;
-  /** The text of /metrics. Default: what this process has measured. */
+  /** The text of /metrics. Default: the figures of this process. */
   figures?: (() => Promise<string>) | undefined;
-  /** Why the gateway should get no new calls, for /ready. Default: it is always ready. */
+  /** Reasons why the gateway should get no new calls, for /ready. Default: none. */
   notReady?: (() => readonly string[]) | undefined;
   log: Log;
   clock: Clock;
   random: Random;
-  /** The provider of that name; undefined for those that this version does not have. */
+  /** The provider of that name; undefined if this version does not have it. */
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
-  /** In the order in which webhooks are matched. */
+  /** Providers in the order in which webhooks are matched. */
   hostedProviders: readonly HostedProvider[];
-  /** What an agent runs on if nothing else is said. */
+  /** Services of an agent without settings. */
   services: SpeechServiceNames;
-  /** The secret for the load figures that autoscalers read; undefined: the routes are closed. */
+  /** The secret for the load figures that autoscalers read; undefined: these routes are closed. */
   devopsSecret: string | undefined;
-  /** What leads conversations on this gateway. */
+  /** Policy that leads conversations on this gateway. */
   policy: DialoguePolicy;
-  /** Where providers and clients reach us, without a trailing slash: `https://gw.example.com`. */
+  /** Public URL for providers and clients, without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
   version: string;
   deploymentMode: string;
   authProvider: string;
-  /** Who may say, by `X-Forwarded-For`, for which client it asks: addresses, networks, or `loopback`
-   *  and the like. */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses, networks, or names such as `loopback`. */
   trustedProxies: readonly string[];
-  /** Origins of browsers that may call; `*` for any, without credentials. */
+  /** Origins from which browsers may call; `*` for any, without credentials. */
   corsOrigins: '*' | readonly string[];
 }
 
@@ -70,15 +69,15 @@ export type Api = FastifyInstance<
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; null on routes that take no key. */
+    /** The authenticated principal; null on routes that take no key. */
     principal: Principal | null;
-    /** The body as it came; empty if there was none. */
+    /** The body as received; empty if there was none. */
     rawBody: Buffer;
   }
   interface FastifyContextConfig {
-    /** The body is a provider's, to be handed on as it is: nothing in it is an error here. */
+    /** Whether the body is a provider's, which is passed on unchanged: nothing in it is an error here. */
     providerBody?: boolean;
-    /** The route takes the body piece by piece, at its own pace. */
+    /** Whether the route reads the body piece by piece, at its own rate. */
     streamedBody?: boolean;
   }
 }

@@ -10,9 +10,9 @@ import type { Store } from '../../store/store.ts';
 import type { ApiAccess } from '../auth/access.ts';
 import { missingError } from './validation.ts';
 
-/** Our keys have 47 characters; nothing longer is worth hashing. */
+/** Longest key that is hashed; ours have 47 characters. */
 const KEY_LENGTH_MAX = 512;
-/** Header, claims and signature: no API key has this form. */
+/** Header, claims and signature of a JSON Web Token: no API key has this form. */
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 type Guard = (request: FastifyRequest) => Promise<void>;
@@ -23,8 +23,7 @@ export interface AuthDeps {
   access: ApiAccess;
 }
 
-/** Admits only holders of a key or a token. A key in `X-API-Key`, of any content, is the only one
- *  tried. */
+/** Guard that admits only holders of a key or a token. If `X-API-Key` is present, only that key is checked. */
 export function keyGuard(deps: AuthDeps): Guard {
   return async (request) => {
     const key = request.headers['x-api-key'];
@@ -43,8 +42,8 @@ export function keyGuard(deps: AuthDeps): Guard {
   };
 }
 
-/** The same for event streams, which browsers open without a header: the query may hold `api_key`, or
- *  `token` with a user's token. A header goes first. */
+/** Guard of event streams, which browsers open without headers: the query may hold `api_key`, or `token` with a
+ *  user's token. A header has precedence. */
 export function streamGuard(deps: AuthDeps): Guard {
   const guard = keyGuard(deps);
   return async (request) => {
@@ -63,7 +62,7 @@ export function streamGuard(deps: AuthDeps): Guard {
 
 const streamQuery = z.object({ api_key: z.string().optional(), token: z.string().optional() });
 
-/** The same for starts of calls, where a missing header is a fault of the request. */
+/** Guard for starts of calls, where a missing header is a validation error. */
 export function agentKeyGuard(deps: AuthDeps): Guard {
   return async (request) => {
     const key = request.headers['x-api-key'];
@@ -72,20 +71,20 @@ export function agentKeyGuard(deps: AuthDeps): Guard {
   };
 }
 
-/** Who asks, on a route behind a guard. */
+/** The authenticated principal, on a route behind a guard. */
 export function principalOf(request: FastifyRequest): Principal {
   if (request.principal === null) throw new GatewayError('CREDENTIALS_MISSING');
   return request.principal;
 }
 
-/** Who asks, as the starter of a call. */
+/** The authenticated principal as the starter of a call. */
 export function starterOf(request: FastifyRequest) {
   const { organizationId, userId, apiKeyId } = principalOf(request);
   return { organizationId, apiKeyId, apiKeyCreatedBy: userId };
 }
 
-/** Throws `refusal`, or TOO_MANY_ATTEMPTS to a client that came with too many bad keys. A valid key is
- *  accepted, however many bad ones came before. */
+/** The owner of a key. A valid key is accepted, however many invalid ones came before. Throws `refusal`, or
+ *  TOO_MANY_ATTEMPTS for a client with too many invalid keys. */
 export async function ownerOfKey(
   { store, access }: AuthDeps,
   request: FastifyRequest,

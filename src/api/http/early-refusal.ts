@@ -1,5 +1,5 @@
-// Requests that their headers refuse: without a key where a route needs one, or with a body larger than the route takes.
-// They are answered before they wait for a place, before the body is received and before the store is asked.
+// Refuses requests by their headers: without a key where a route needs one, or with a body larger than the route
+// accepts. They are answered before they wait for a place, before the body is received and before the store is used.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -11,7 +11,7 @@ const TOO_LARGE = 413;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether `keyGuard` is before the route. */
+    /** Whether the route is behind `keyGuard`. */
     needsKey?: boolean;
   }
 }
@@ -30,15 +30,15 @@ export function refuseByHeaders(api: Api): void {
   });
 }
 
-/** Of all routes that are added to `api` later. */
+/** Marks all routes that are added to `api` later as in need of a key. */
 export function markKeyNeeded(api: Api): void {
   api.addHook('onRoute', (route) => {
     route.config = { ...route.config, needsKey: true };
   });
 }
 
-/** The client may go on sending a large body: closing the connection stops it. A smaller one is received and dropped, so
- *  that the connection can be used again. */
+/** Leaves the body unread. A client may go on sending a large body, so the connection is closed; a smaller one is
+ *  received and dropped, so that the connection can be used again. */
 function leaveUnread({ headers }: FastifyRequest, reply: FastifyReply): void {
   const isLarge = Number(headers['content-length'] ?? 0) >= LARGE_BYTES_MIN;
   if (isLarge || headers['transfer-encoding'] !== undefined) reply.header('Connection', 'close');

@@ -1,15 +1,15 @@
-// Where in a request a value lies, as pydantic says it: the path, with the tag of each tagged union in
-// between, as in `config.twilio.auth_token`.
+// Location of a value in a request, in pydantic's form: the path, with the tag of each tagged union in between, as in
+// `config.twilio.auth_token`.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
 
 export type RequestPart = 'body' | 'path' | 'query' | 'header';
 
-/** By which schema a value is checked, where the schema of the request only hands it to that one. */
+/** Schemas that check a value in place of the request's schema, by that schema. */
 export const checkedBy = new WeakMap<z.core.$ZodType, z.core.$ZodType>();
 
-/** `path` leads through `data`, which `schema` has checked. */
+/** The location of `path` in `data`, which `schema` has checked. */
 export function locOf(
   schema: z.core.$ZodType,
   data: unknown,
@@ -26,7 +26,7 @@ export function locOf(
   return loc;
 }
 
-/** Whether whole numbers are asked for at `path`. */
+/** Whether the schema has an integer at `path`. */
 export function isInteger(
   schema: z.core.$ZodType,
   data: unknown,

@@ -1,5 +1,5 @@
-// Errors as HTTP replies; their statuses are in error-status.ts. Bodies are `{detail}`; with a list of a workflow's
-// problems there is a sentence in `message` too. Source: contract §1 and the error rows of its tables.
+// Errors as HTTP replies; error-status.ts has their statuses. Bodies are `{detail}`; a list of a workflow's problems
+// also has a sentence in `message`. Source: contract §1 and the error rows of its tables.
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,14 +9,14 @@ import { ClientGone } from '../admission/client-gone.ts';
 import { errorStatuses } from './error-status.ts';
 import { RequestInvalid } from './validation.ts';
 
-/** Seconds after which a refused request may be tried again, where the refusal names none. */
+/** Default of `Retry-After`, in seconds. */
 const RETRY_AFTER_S = 5;
 
 const INTERNAL = 500;
-/** For metrics and logs alone: the client has closed the connection. nginx uses the same status. */
+/** Status for metrics and logs only: the client has closed the connection. nginx uses the same one. */
 const CLIENT_CLOSED = 499;
 
-/** What is said of a status where no error has words of its own. */
+/** Text for a status whose error has none of its own. */
 export const errorPhrases: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   404: 'Not Found',
@@ -31,11 +31,11 @@ export const errorPhrases: Readonly<Record<number, string>> = {
 interface Fault {
   status: number;
   body: { detail: unknown; message?: string; workflow_run_id?: string; workflow_run_name?: string };
-  /** An unexpected error: log it. */
+  /** Whether the error is unexpected and must be logged. */
   unexpected: boolean;
 }
 
-/** What a client gets of an error. */
+/** The reply for an error. */
 export function errorReplyOf(error: unknown): Fault {
   if (error instanceof RequestInvalid) {
     return { status: 422, body: { detail: error.items }, unexpected: false };
@@ -75,7 +75,7 @@ function gatewayFault(error: GatewayError): Fault {
   return { status, body: { detail: { is_valid: false, errors }, message }, unexpected: false };
 }
 
-/** The run of a call that could not be begun: it is stored, completed. */
+/** The run of a call that could not be started: it is stored as completed. */
 function runOf({ facts: { runId, runName } }: GatewayError) {
   if (runId === undefined) return {};
   return { workflow_run_id: String(runId), workflow_run_name: String(runName) };
@@ -85,7 +85,7 @@ function internalFault(): Fault {
   return { status: INTERNAL, body: { detail: 'Internal Server Error' }, unexpected: true };
 }
 
-/** The status of an error that Fastify raised for a request it could not read. */
+/** Status of an error that Fastify raised for a request it could not read. */
 function frameworkStatus(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('statusCode' in error)) return undefined;
   const { statusCode } = error as FastifyError;

@@ -1,5 +1,5 @@
-// The bodies of errors as schemas, and the errors that a route declares by their codes. openapi/error-responses.ts makes the
-// responses of the API's description of them. Source: specification §2.9 and §7, contract §1.
+// Schemas of error bodies, and the errors that a route declares by their codes. openapi/error-responses.ts builds the
+// responses of the API's description from them. Source: specification §2.9 and §7, contract §1.
 
 import { z } from 'zod';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
@@ -22,7 +22,7 @@ export const workflowProblemSchema = workflowProblem.meta({ id: 'WorkflowProblem
 
 const plainError = z.object({ detail: z.string() }).meta({ id: 'ErrorResponse' });
 
-/** Every body that an error can have, under the name that it has in the API's description. */
+/** All error bodies, under their names in the API's description. */
 export const errorBodies = [
   plainError,
   z.object({ detail: z.array(validationItem) }).meta({ id: 'HTTPValidationError' }),
@@ -48,10 +48,10 @@ export const errorBodies = [
     .meta({ id: 'RevisionConflictResponse' }),
 ] as const;
 
-/** Under which a response of the description names its codes. */
+/** Field of a response in the description that lists its codes. */
 export const ERROR_CODES = 'x-error-codes';
 
-/** Of an operation that needs an agent which can run. */
+/** Error codes of operations that need an agent which can run. */
 export const AGENT_FAULTS = [
   'AGENT_NOT_FOUND',
   'AGENT_NOT_ACTIVE',
@@ -60,8 +60,8 @@ export const AGENT_FAULTS = [
   'WORKFLOW_INVALID',
 ] as const satisfies ErrorCode[];
 
-/** Response schemas for the errors that an operation has beside those of all operations (bad credentials, bad input, the
- *  gateway's own faults). A code without a status is a mistake. */
+/** Response schemas for the errors of an operation in addition to those of all operations (invalid credentials,
+ *  invalid input, the gateway's own faults). A code without a status is a mistake. */
 export function faults(...codes: ErrorCode[]): { 500: typeof plainError } {
   const byStatus: Record<number, ErrorCode[]> = { 500: [] };
   for (const code of codes) {

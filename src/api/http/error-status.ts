@@ -3,7 +3,7 @@
 
 import type { ErrorCode } from '../../errors/gateway-error.ts';
 
-/** Codes that are not here never reach a client: they are 500, and their text stays inside. */
+/** Statuses by error code. Codes that are missing never reach a client: they are 500, and their text stays inside. */
 export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   STORE_UNAVAILABLE: 503,
   STORE_FULL: 503,

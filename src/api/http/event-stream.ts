@@ -1,24 +1,24 @@
-// One stream of server-sent events (SSE), from a feed to a response, with back-pressure: a client that does not read
-// is waited for and then dropped; nothing is queued for it. Source: WHATWG HTML, "Server-sent events".
+// One stream of server-sent events (SSE) from a feed to a response, with back-pressure: the stream waits for a client
+// that does not read, then drops it; nothing is queued. Source: WHATWG HTML, "Server-sent events".
 
 import type { ServerResponse } from 'node:http';
 import type { EventFeed, FeedMessage } from '../../call/log/event-feed.ts';
 import { isInterim, type LiveWatchers, type Watcher } from '../../call/log/live-watchers.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** Proxies give up a silent connection after a minute, some after half of one. */
+/** Interval of heartbeats: proxies close a silent connection after a minute, some after half a minute. */
 const HEARTBEAT_MS = 15_000;
-/** Calls of other nodes are looked up this often; those of this one report by themselves. */
+/** Interval of reads for calls of other nodes; calls of this node report by themselves. */
 const LOOK_MS = 1_000;
-/** Between two readings, however much happens. */
+/** Shortest pause between two reads, however much happens. */
 const PAUSE_MS = 250;
-/** A client that takes nothing for so long is not there. */
+/** Longest wait for a client that reads nothing. */
 const STALL_MS_MAX = 30_000;
-/** For the last words to reach a client that is slow. */
+/** Time for the last messages to reach a slow client. */
 const FAREWELL_MS = 2_000;
-/** Said once and not kept: more than a call says between two readings. */
+/** Live items that are queued; they are sent once and not kept. More than a call produces between two reads. */
 const LIVE_MAX = 100;
-/** Of these, interim words: they come often, and the next ones replace them. */
+/** Interim words among them: they are frequent, and the next ones replace them. */
 const INTERIM_MAX = LIVE_MAX / 2;
 
 /** Why a stream ends before its call. */
@@ -66,8 +66,8 @@ export class EventStream implements Watcher {
     this.#wake();
   }
 
-  /** Sends every stored event and goes on until the feed is over, the client is gone or `close` is
-   *  called. `isFollowing`: not only what there is by now. Rejects if the store fails. */
+  /** Sends every stored event, and goes on until the feed is over, the client is gone or `close` is called.
+   *  `isFollowing`: waits for further events. Rejects if the store fails. */
   async run(first: readonly FeedMessage[], isFollowing: boolean): Promise<void> {
     const { clock, lifeMs } = this.#deps;
     const life = clock.after(lifeMs, () => this.close('lifetime'));
@@ -106,7 +106,7 @@ export class EventStream implements Watcher {
     }
   }
 
-  /** Until it is time to read again. Live events that are not stored are sent meanwhile. */
+  /** Waits until the next read is due. Sends live items meanwhile. */
   async #news(): Promise<void> {
     const { clock } = this.#deps;
     const since = clock.monotonicMs();
@@ -137,18 +137,18 @@ export class EventStream implements Watcher {
     if (messages.length > 0) this.#beat();
   }
 
-  /** Something was written: the next sign of life is due later. */
+  /** Restarts the heartbeat interval after a write. */
   #beat(): void {
     this.#heartbeat?.cancel();
     if (this.#isGone) return;
     this.#heartbeat = this.#deps.clock.after(HEARTBEAT_MS, () => {
-      // A client that reads nothing gets no signs of life either.
+      // No heartbeat while the client reads nothing.
       if (!this.#response.writableNeedDrain) this.#response.write(': still here\n\n');
       this.#beat();
     });
   }
 
-  /** Waits while the client does not read; ends the stream if that takes too long. */
+  /** Writes, and waits while the client does not read; ends the stream if that takes too long. */
   async #write(text: string): Promise<void> {
     if (this.#response.write(text)) return;
     const isDrained = await new Promise<boolean>((resolve) => {
@@ -182,7 +182,7 @@ export class EventStream implements Watcher {
   }
 }
 
-/** JSON has no line breaks of its own. */
+/** The message in SSE format. JSON has no line breaks of its own. */
 function textOf({ id, event, data }: FeedMessage): string {
   const idLine = id === null ? '' : `id: ${id}\n`;
   const eventLine = event === null ? '' : `event: ${event}\n`;

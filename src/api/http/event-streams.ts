@@ -1,16 +1,15 @@
-// All event streams of this process: how many an organization may have, and their end when the process
-// stops.
+// All event streams of this process: their limits, and their end when the process stops.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EventFeed } from '../../call/log/event-feed.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { EventStream, type StreamDeps } from './event-stream.ts';
 
-/** After that the client comes back, perhaps to another process. */
+/** Longest stream; after it the client reconnects, perhaps to another process. */
 export const STREAM_LIFE_MS = 3_600_000;
-/** People before dashboards, and some programs. */
+/** Streams of one organization: people with dashboards, and some programs. */
 const OF_ORGANIZATION_MAX = 20;
-/** Each reads the store once a second. */
+/** Streams of this process: each reads the store once a second. */
 const OF_PROCESS_MAX = 500;
 
 export class EventStreams {
@@ -26,9 +25,9 @@ export class EventStreams {
     return this.#open.size;
   }
 
-  /** Answers with the events of the feed. Resolves when the stream is over. With `lastId` a feed that is
-   *  over and has nothing new is answered 204: the client need not come again. Throws STREAMS_FULL,
-   *  GATEWAY_DRAINING, STORE_UNAVAILABLE before the first byte. */
+  /** Answers with the events of the feed; resolves when the stream is over. With `lastId`, a feed that is over and
+   *  has nothing new is answered 204: the client need not reconnect. Throws STREAMS_FULL, GATEWAY_DRAINING,
+   *  STORE_UNAVAILABLE before the first byte. */
   async answer(
     feed: EventFeed,
     { request, reply }: { request: FastifyRequest; reply: FastifyReply },
@@ -54,7 +53,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends all of them with a message; clients reconnect to another process. */
+  /** Ends all streams with a message; clients reconnect to another process. */
   close(): void {
     this.#isClosing = true;
     for (const stream of this.#open.keys()) stream.close('closing');
@@ -72,13 +71,13 @@ export class EventStreams {
   }
 }
 
-/** From here on the response is the stream's. */
+/** Takes over the response for the stream. */
 function begin(request: FastifyRequest, reply: FastifyReply): void {
   reply
     .header('X-Request-Id', request.id)
     .header('Content-Type', 'text/event-stream; charset=utf-8')
     .header('Cache-Control', 'no-store')
-    // Proxies hold answers back to send larger pieces.
+    // Proxies would hold answers back to send larger pieces.
     .header('X-Accel-Buffering', 'no');
   const headers = reply.getHeaders();
   reply.hijack();

@@ -1,19 +1,19 @@
-// A JSON body as a value: counted, parsed, and without keys that set a prototype. Runs on the event loop for small
+// Parser of JSON bodies: counts values, parses, and removes keys that set a prototype. Runs on the event loop for small
 // bodies and in a thread for large ones (json-thread), so it uses no request and no error of the API.
 
 import { isObject } from '../../std/json.ts';
 import { jsonSize } from '../../std/json-size.ts';
 
-/** Levels of nesting; workflows need less than 10. Deeper ones overflow the stack further on. */
+/** Levels of nesting; workflows need fewer than 10. Deeper values overflow the stack in later checks. */
 const NESTING_MAX = 64;
 
 export type JsonReading =
   | { kind: 'value'; value: unknown }
   | { kind: 'too-many-values' }
-  /** `at` is the offset of the first wrong character, as far as it is known. */
+  /** `at`: offset of the first wrong character, as far as it is known. */
   | { kind: 'invalid'; reason: string; at: number };
 
-/** The pieces are counted before they are parsed: 2 MB of tiny members would take most of a second. Never throws. */
+/** Parses a body. Values are counted first: 2 MB of tiny members would take most of a second. Never throws. */
 export function readJson(bytes: Uint8Array, valuesMax: number): JsonReading {
   if (hasByteOrderMark(bytes)) return readJson(bytes.subarray(BYTE_ORDER_MARK.length), valuesMax);
   const { values, depth } = jsonSize(bytes, valuesMax);
@@ -30,14 +30,14 @@ export function readJson(bytes: Uint8Array, valuesMax: number): JsonReading {
   }
 }
 
-/** Programs on Windows write one before UTF-8. */
+/** UTF-8 byte order mark, which programs on Windows write. */
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
 function hasByteOrderMark(bytes: Uint8Array): boolean {
   return BYTE_ORDER_MARK.every((byte, i) => bytes[i] === byte);
 }
 
-/** Plainly or by escapes. */
+/** Whether the text may name a prototype key, plainly or by escapes. */
 function mayNamePrototype(bytes: Buffer): boolean {
   return bytes.includes('__proto__') || bytes.includes('\\u00');
 }

@@ -1,5 +1,5 @@
-// Reads large JSON bodies in a worker thread, so that the event loop, and the calls on it, do not wait. One body at a
-// time; the others wait here, where a client that goes takes its body along. The thread starts with the first one.
+// Reads large JSON bodies in a worker thread, so that the event loop and the calls on it do not wait. One body at a
+// time; others wait here, and leave with their client. The thread starts with the first body.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -8,9 +8,9 @@ import { type SupervisedWorker, startSupervisedWorker } from '../../runtime/supe
 import type { Clock, Timer } from '../../std/clock.ts';
 import type { JsonReading } from './json-body.ts';
 
-/** 32 MB of the largest bodies. Each takes the thread some 10 ms. */
+/** Waiting bodies: 32 MB of the largest ones. Each takes the thread about 10 ms. */
 const WAITING_MAX = 16;
-/** For one body: a hundred times what the largest takes on a slow core. Then the thread hangs. */
+/** Deadline for one body, a hundred times what the largest takes on a slow core; beyond it the thread hangs. */
 const READ_MS_MAX = 5_000;
 
 export interface JsonTask {
@@ -48,8 +48,8 @@ export class JsonThread {
     this.#startWorker = deps.startWorker ?? startSupervisedWorker;
   }
 
-  /** `bytes` are borrowed until the promise settles. Rejects with the signal's reason, and with API_BUSY if too many
-   *  bodies wait or the thread does not answer. */
+  /** Reads a body. `bytes` are borrowed until the promise settles. Rejects with the signal's reason, and with
+   *  API_BUSY if too many bodies wait or the thread does not answer. */
   read(bytes: Uint8Array, valuesMax: number, signal: AbortSignal): Promise<JsonReading> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#isDown || this.#waiting.length >= WAITING_MAX) {
@@ -87,7 +87,7 @@ export class JsonThread {
     this.#running = job;
     this.#deadline = this.#clock.after(READ_MS_MAX, () => this.#worker?.kill('it hangs'));
     this.#worker ??= this.#start();
-    // A copy, to be handed over without another: the request keeps its bytes.
+    // A copy that is transferred to the thread: the request keeps its bytes.
     const { id, valuesMax } = job;
     const bytes = new Uint8Array(job.bytes);
     this.#worker.post({ id, bytes, valuesMax }, [bytes.buffer]);

@@ -1,4 +1,4 @@
-// The worker thread behind json-thread.ts: one body after the other, each answered by its value.
+// Worker thread of json-thread.ts: reads one body after the other and answers with its value.
 
 import { parentPort } from 'node:worker_threads';
 import { lowerThreadPriority } from '../../runtime/thread-priority.ts';

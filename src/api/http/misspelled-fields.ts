@@ -1,4 +1,4 @@
-// Fields of a body that no schema knows and that look like a misspelled field which is missing: `inital_context` beside no
+// Misspelled fields: unknown fields of a body that resemble a missing one, such as `inital_context` without
 // `initial_context`. Other unknown fields are ignored (contract §1).
 
 import { z } from 'zod';
@@ -9,16 +9,17 @@ interface Misspelling {
   meant: string;
 }
 
-/** Shorter names have too many neighbours. */
+/** Shortest name that is compared: shorter ones resemble too many others. */
 const LENGTH_MIN = 5;
-/** From this length on two letters may be wrong. */
+/** Length from which two letters may be wrong. */
 const LONG = 9;
-/** Levels, members of a level and items of a list that are looked at: bodies with more are stored JSON, not fields. */
+/** Levels of a body that are searched; the next constants limit members of a level and items of a list. Bodies with
+ *  more are stored JSON, not fields. */
 const DEPTH_MAX = 6;
 const FIELDS_MAX = 200;
 const ITEMS_MAX = 100;
 
-/** The first one in `data`, whether or not it fits `schema`. */
+/** The first misspelled field in `data`, whether or not `data` fits `schema`. */
 export function misspelledField(
   schema: z.core.$ZodType,
   data: unknown,
@@ -63,7 +64,7 @@ function isNear(name: string, known: string): boolean {
   return Math.abs(name.length - known.length) <= allowed && editsBetween(name, known) <= allowed;
 }
 
-/** Letters added, left out, changed, or swapped with their neighbour (optimal string alignment distance). */
+/** Number of letters added, left out, changed, or swapped with a neighbour (optimal string alignment distance). */
 function editsBetween(one: string, other: string): number {
   let before: number[] = [];
   let above = Array.from({ length: other.length + 1 }, (_none, j) => j);

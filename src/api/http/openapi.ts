@@ -1,6 +1,6 @@
-// How the API's description says which credentials a route takes.
+// Credentials of routes in the API's description.
 
-/** For routes that take an API key in either header. */
+/** Credentials of routes that take an API key in either header. */
 export const keyRequired = [{ apiKey: [] }, { bearer: [] }];
-/** For starts of calls. */
+/** Credentials of routes that start calls. */
 export const agentKeyRequired = [{ apiKey: [] }];

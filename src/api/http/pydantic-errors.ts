@@ -1,5 +1,5 @@
-// One zod issue in pydantic 2's words: error type, message and context. The path stays zod's.
-// Source: contract §1; docs.pydantic.dev, "Validation errors".
+// Converts one zod issue to pydantic 2's error type, message and context. The path stays zod's. Source: contract §1;
+// docs.pydantic.dev, "Validation errors".
 
 import type { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -13,14 +13,14 @@ export interface PydanticFault {
   ctx?: Record<string, unknown>;
 }
 
-/** Faults of one issue; a reply takes no more. */
+/** Faults of one issue; a reply has no more. */
 const FAULTS_MAX = 100;
 
 type Issue = z.core.$ZodIssue;
 type IssueOf<Code extends Issue['code']> = Extract<Issue, { code: Code }>;
 
-/** Untagged unions give one fault for each branch. `isInteger` says of a path whether whole numbers
- *  are asked for there, which an issue does not say. */
+/** The faults of an issue. Untagged unions give one for each branch. `isInteger` returns whether the schema has an
+ *  integer at a path, which an issue does not contain. */
 export function pydanticFault(
   issue: Issue,
   data: unknown,
@@ -165,7 +165,7 @@ function wrongValue({ values }: IssueOf<'invalid_value'>): Worded {
   return { type: 'literal_error', msg: `Input should be ${expected}`, ctx: { expected } };
 }
 
-/** Checks of our own may name the pydantic type in `params.type`. */
+/** The fault of a check of our own, which may name the pydantic type in `params.type`. */
 function custom({ params, message }: IssueOf<'custom'>): Worded {
   const type = params?.['type'];
   return typeof type === 'string' ? { type, msg: message } : valueFault(message);
@@ -216,7 +216,7 @@ function missing(data: unknown, path: readonly PropertyKey[]): PydanticFault {
   return { type: 'missing', path, msg: 'Field required', input };
 }
 
-/** A body that is not there is null to us. */
+/** Whether the value is missing. A missing body is null. */
 function isMissing(data: unknown, path: readonly PropertyKey[]): boolean {
   const last = path.at(-1);
   if (last === undefined) return data === null || data === undefined;

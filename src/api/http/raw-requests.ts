@@ -1,5 +1,5 @@
-// Requests that the HTTP parser refuses, in the contract's form, and requests that name no host or two (RFC 9112, 3.2),
-// which proxies and servers read differently. Source: contract §1.
+// Answers requests that the HTTP parser refuses, in the contract's form, and refuses requests with no host or two (RFC
+// 9112, 3.2), which proxies and servers read differently. Source: contract §1.
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,7 +15,7 @@ const STATUS: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** For the server's `clientError`: answers on the bare socket. */
+/** Handler of the server's `clientError`: answers on the bare socket. */
 export function answerParserError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -24,7 +24,7 @@ export function answerParserError(error: Error & { code?: string }, socket: Sock
   endWith(socket, STATUS[error.code ?? ''] ?? 400);
 }
 
-/** For the server's `connect`: a gateway is no proxy. */
+/** Handler of the server's `connect`: the gateway is not a proxy. */
 export function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
   endWith(socket, 405);
 }
@@ -40,7 +40,7 @@ function endWith(socket: Duplex, status: number): void {
   endConnection(socket, `${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** For the server's `checkExpectation`: an `Expect` other than `100-continue`, which Node answers itself. */
+/** Handler of the server's `checkExpectation`: an `Expect` other than `100-continue`, which Node answers itself. */
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const body = bodyOf(417);
   response.writeHead(417, {
@@ -51,8 +51,8 @@ export function refuseExpectation(_request: IncomingMessage, response: ServerRes
   response.end(body);
 }
 
-/** Whether the request names one host, or none as HTTP/1.0 may. Node keeps the first of several, and answers a missing one
- *  without a body unless `requireHostHeader` is off. */
+/** Whether the request names one host, or none as HTTP/1.0 permits. Node keeps the first of several, and answers a
+ *  missing one without a body unless `requireHostHeader` is off. */
 export function namesItsHost({
   httpVersion,
   rawHeaders,

@@ -1,6 +1,5 @@
-// Request bodies: the bytes are kept, then read by their content type. JSON and forms only; anything
-// else is an object that fits no schema. Not the checking of what is in them (validation.ts). Large JSON is read in a
-// thread (json-thread.ts).
+// Request bodies: keeps the bytes and parses JSON and forms by content type; any other body is an object that fits no
+// schema. validation.ts checks the values. Large JSON is read in a thread (json-thread.ts).
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -16,21 +15,24 @@ import { JsonThread } from './json-thread.ts';
 import { PieceCount } from './piece-count.ts';
 import { jsonError } from './validation.ts';
 
-/** A workflow of 500 nodes with long prompts is well below 1 MiB. */
+/** Largest body: a workflow of 500 nodes with long prompts is well below 1 MiB. */
 export const BODY_BYTES_MAX = 2_097_152;
-/** Log-ins, which anyone may send: the longest password, address and name with every character escaped take 9,200. */
+/** Largest body of a log-in, which anyone may send: the longest password, address and name with every character
+ *  escaped take 9,200 bytes. */
 export const CREDENTIALS_BYTES_MAX = 10_240;
-/** A workflow may hold 20,000 values, the variables and settings beside it some thousands. */
+/** Values of a body: a workflow may hold 20,000, its variables and settings some thousands. */
 const BODY_VALUES_MAX = 25_000;
-/** Providers send below 100. */
+/** Values of a provider's body; providers send fewer than 100. */
 const PROVIDER_VALUES_MAX = 2_000;
-/** The largest body in packets of 256 bytes: those of any network are larger. One by one they take 25 ms. */
+/** Pieces of a body: the largest one in packets of 256 bytes, and those of any network are larger. One by one they
+ *  take 25 ms. */
 const BODY_PIECES_MAX = 8_192;
-/** A client that sends its body slower than this is cut off. */
+/** Time to receive a body; a slower client is disconnected. */
 export const BODY_MS_MAX = 30_000;
-/** Larger JSON is read in a thread. Below, reading takes less than a millisecond, and a thread is not worth its trip. */
+/** Largest JSON that is read on the event loop, which takes less than a millisecond; larger JSON is read in a
+ *  thread. */
 const INLINE_BYTES_MAX = 65_536;
-/** Fields of a form; providers send below 60. */
+/** Fields of a form; providers send fewer than 60. */
 const FORM_FIELDS_MAX = 500;
 
 export function readBodies(
@@ -61,7 +63,7 @@ export function readBodies(
   );
 }
 
-/** Ends the connection unless the whole body has come in time. */
+/** Closes the connection unless the whole body arrives in time. */
 function limitTime(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
   const timer = clock.after(BODY_MS_MAX, () => {
@@ -71,7 +73,7 @@ function limitTime(request: IncomingMessage, clock: Clock): void {
   request.once('close', () => timer.cancel());
 }
 
-/** Its reader gets the error as that of its body: BODY_IN_PIECES, after which the connection ends. */
+/** Limits the pieces of a body: its reader gets the error BODY_IN_PIECES, after which the connection closes. */
 function limitPieces(request: IncomingMessage, beforeRefusal: () => void): void {
   if (request.complete) return;
   new PieceCount(request, (pieces) => {
@@ -87,13 +89,13 @@ function limitPieces(request: IncomingMessage, beforeRefusal: () => void): void 
   });
 }
 
-/** JSON under the type of a form, as curl's `-d` sends it: no name of a field begins like that. */
+/** Beginning of JSON under the content type of a form, as curl's `-d` sends it: no field name begins like that. */
 const JSON_BEGINS = /^\ufeff?\s*[{[]/;
 
 const COMPRESSED = 'the body has a Content-Encoding: send it without one';
 const NOT_UTF8 = 'the body is not UTF-8';
 
-/** What the schema will check. A body of another type stays text, which fits no object. */
+/** The value that the schema checks. A body of another type stays text, which fits no object. */
 async function apiBody(request: FastifyRequest, thread: JsonThread): Promise<unknown> {
   const { rawBody } = request;
   if (rawBody.length === 0) return undefined;
@@ -118,10 +120,10 @@ function contentType(request: FastifyRequest): string {
   return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** The thread's answer, as long as the client waits for it. */
+/** The thread's answer, while the client waits for it. */
 async function largeJson(request: FastifyRequest, thread: JsonThread): Promise<JsonReading> {
   const gone = new AbortController();
-  const onClose = (): void => gone.abort(jsonError('The client went away', 0));
+  const onClose = (): void => gone.abort(jsonError('The client closed the connection', 0));
   const { socket } = request.raw;
   if (socket.destroyed) onClose();
   socket.once('close', onClose);
@@ -139,7 +141,8 @@ function checkedValue(reading: JsonReading, valuesMax: number): unknown {
   throw new GatewayError('BODY_VALUES', { max: valuesMax });
 }
 
-/** Undefined for what is no JSON, or JSON that no provider sends: the provider's own parser says what it misses. */
+/** Parsed JSON; undefined if the bytes are not JSON, or no JSON that a provider sends: the provider's own parser
+ *  reports what is missing. */
 function jsonOrNothing(bytes: Buffer): unknown {
   const reading = readJson(bytes, PROVIDER_VALUES_MAX);
   return reading.kind === 'value' ? reading.value : undefined;
@@ -155,7 +158,7 @@ function formFields(text: string): Record<string, string[]> {
   return fields;
 }
 
-/** The text of the first FORM_FIELDS_MAX fields. */
+/** The part of a form with its first FORM_FIELDS_MAX fields. */
 function firstFields(text: string): string {
   let end = -1;
   for (let count = 0; count < FORM_FIELDS_MAX; count += 1) {
@@ -169,8 +172,8 @@ function lastValues(fields: Record<string, string[]>): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, all]) => [name, all.at(-1) ?? '']));
 }
 
-/** A provider's request as its folder reads it. The URL is the configured one: what a provider signed,
- *  whatever a proxy made of the Host header. */
+/** A provider's request in the form that its folder reads. The URL is built from the configured one: the one that a
+ *  provider signed, whatever a proxy did to the Host header. */
 export function providerRequest(request: FastifyRequest, publicUrl: string): ProviderRequest {
   const { rawBody } = request;
   const isForm = contentType(request) === 'application/x-www-form-urlencoded';
@@ -191,7 +194,7 @@ export function providerRequest(request: FastifyRequest, publicUrl: string): Pro
   };
 }
 
-/** A query as FastAPI reads it: of a repeated name, the last value. */
+/** A query in FastAPI's reading: the last value of a repeated name counts. */
 export function readQuery(text: string): Record<string, string> {
   return lastValues(formFields(text));
 }

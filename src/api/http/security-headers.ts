@@ -1,14 +1,14 @@
-// Headers that keep browsers from harm: no guessing of types, no frames, no scripts in files of callers, and TLS for good
-// where the gateway is reached by it.
+// Security headers for browsers: no content sniffing, no frames, no scripts in callers' files, and HSTS where the
+// gateway is reached over TLS.
 
 import type { Api } from './api-deps.ts';
 
-/** A year, as browsers' preload lists want it. */
+/** A year, which browsers' preload lists require. */
 const TLS_ONLY = 'max-age=31536000';
-/** A file is shown, and nothing in it runs. */
+/** Policy of files: shown, but nothing in them runs. */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
-/** The page of the documentation runs its own scripts. Without `upgrade-insecure-requests`: a gateway that is reached by
- *  http has no https to load them from. */
+/** Policy of the documentation page, which runs its own scripts. Without `upgrade-insecure-requests`: a gateway that
+ *  is reached over http has no https to load them from. */
 export const DOCS_POLICY =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'none'; img-src 'self' data:; object-src 'none'; script-src-attr 'none'; style-src 'self' https:";
 

@@ -1,5 +1,5 @@
-// Requests that do not fit their schema, in the form of pydantic 2: zod's issues become the items of a 422 body.
-// Secrets are never echoed. Source: contract §1, specification §2.9.
+// Validation errors in pydantic 2's form: the zod issues of a request become the items of a 422 body. Secrets are never
+// echoed. Source: contract §1, specification §2.9.
 
 import type { z } from 'zod';
 import { providerName } from '../../model/provider.ts';
@@ -12,14 +12,14 @@ import { type PydanticFault, pydanticFault } from './pydantic-errors.ts';
 
 /** Items in one reply; more do not help, and multiply a hostile body. */
 const ITEMS_MAX = 100;
-/** How much of a wrong value is echoed. */
+/** Levels of a wrong value that are echoed. */
 const ECHO_DEPTH_MAX = 6;
 const ECHO_MEMBERS_MAX = 50;
 const ECHO_CHARACTERS_MAX = 500;
 const UNREADABLE = 'an object has a length that is no number';
 const SEND_JSON = 'Send JSON, with Content-Type: application/json';
 
-/** A request that does not fit. Answered as 422 by error-reply.ts. */
+/** A request that does not fit its schema. error-reply.ts answers 422. */
 export class RequestInvalid extends Error {
   override readonly name = 'RequestInvalid';
   readonly items: readonly ValidationItem[];
@@ -30,7 +30,7 @@ export class RequestInvalid extends Error {
   }
 }
 
-/** For checks that no schema can make. `loc` begins with the part of the request. */
+/** Error of a check that no schema can make. `loc` begins with the part of the request. */
 export function valueError(loc: (string | number)[], message: string, input: unknown) {
   return new RequestInvalid([
     {
@@ -47,7 +47,7 @@ export function missingError(loc: (string | number)[]): RequestInvalid {
   return new RequestInvalid([{ type: 'missing', loc, msg: 'Field required', input: null }]);
 }
 
-/** A body that is not JSON. `at` is the offset of the first wrong character, as far as it is known. */
+/** Error of a body that is not JSON. `at`: offset of the first wrong character, as far as it is known. */
 export function jsonError(reason: string, at: number): RequestInvalid {
   return new RequestInvalid([
     {
@@ -60,8 +60,8 @@ export function jsonError(reason: string, at: number): RequestInvalid {
   ]);
 }
 
-/** Undefined for a value that makes a check throw: the limit of a list or a text compares `length` of an object too, and
- *  one whose `toString` is no function compares with nothing. */
+/** Parses a value; undefined if it makes a check throw. The limit of a list or a text compares `length` of an object
+ *  too, and an object whose `toString` is no function compares with nothing. */
 export function readValue<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -74,7 +74,7 @@ export function readValue<Schema extends z.ZodType>(
   }
 }
 
-/** Fastify's validator for one part of a request. The result is the schema's output. */
+/** Fastify's validator for one part of a request. It returns the schema's output. */
 export function validatorCompiler({
   schema,
   httpPart,
@@ -119,7 +119,7 @@ interface Checked {
   part: RequestPart;
 }
 
-/** `prefix` is where `data` lies in the request, if it is not the whole part. */
+/** The items of issues. `prefix`: where `data` is in the request, if it is not the whole part. */
 export function validationItems(
   issues: readonly z.core.$ZodIssue[],
   { schema, data, part }: Checked,
@@ -133,7 +133,7 @@ export function validationItems(
         part === 'body' && path.length === 0 && typeof data === 'string'
           ? `${msg}. ${SEND_JSON}`
           : msg,
-      // Of a missing field the whole object around it is shown.
+      // A missing field shows the whole object around it.
       input: isSecretPath(type === 'missing' ? path.slice(0, -1) : path)
         ? hidden(input)
         : echo(input),
@@ -142,7 +142,7 @@ export function validationItems(
   );
 }
 
-/** No more of them than are sent: wording one costs microseconds, and a body can have thousands. */
+/** The faults of issues, at most as many as are sent: wording one takes microseconds, and a body can have thousands. */
 function firstFaults(
   issues: readonly z.core.$ZodIssue[],
   data: unknown,
@@ -181,7 +181,7 @@ function hidden(value: unknown): unknown {
   return value === null || value === undefined ? null : '***';
 }
 
-/** A wrong value, small enough to send back and without anything secret. */
+/** A copy of a wrong value, small enough to send back and without secrets. */
 function echo(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, ECHO_CHARACTERS_MAX);
   if (typeof value !== 'object' || value === null) return value ?? null;

@@ -1,11 +1,11 @@
-// Values on the wire: ids, flags and whole numbers of queries, timestamps. Ids go out as strings of
-// digits and come in as strings or numbers. Source: contract decision 1 and §2; messages: pydantic 2.
+// Schemas of common values: ids, flags and integers of queries, timestamps. Ids are strings of digits in replies, and
+// strings or numbers in requests. Source: contract decision 1 and §2; messages: pydantic 2.
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import { type JsonLimits, jsonExcess } from '../../std/json-size.ts';
 
-/** What validation.ts words as an error of that pydantic type. */
+/** A fault that validation.ts words as an error of that pydantic type. */
 interface ValueFault {
   type: string;
   message: string;
@@ -21,7 +21,7 @@ const notWhole: ValueFault = {
   message: 'Input should be a valid integer, got a number with a fractional part',
 };
 
-/** Digits that a number may have, as Python limits them. */
+/** Digits of a number at most, as in Python. */
 const DIGITS_MAX = 4_300;
 const INTEGER = /^\s*([+-]?)0*(\d+)(\.0*)?\s*$/;
 
@@ -43,10 +43,10 @@ function refuse(ctx: z.core.$RefinementCtx, input: unknown, { type, message }: V
   return z.NEVER;
 }
 
-/** Longest text that is looked up, and repeated in "not found"; ids have 19 digits at most. */
+/** Longest text that is looked up, and repeated in "not found"; ids have at most 19 digits. */
 const ID_LENGTH_MAX = 64;
 
-/** An id in a body or a query: a string of digits afterwards. Whether it names anything is the store's say. */
+/** An id in a body or a query, parsed to a string of digits. The store decides whether it exists. */
 export const idIn = z.preprocess(
   (value, ctx) => {
     const checked = integerText(value);
@@ -55,7 +55,7 @@ export const idIn = z.preprocess(
   z.string().meta({ type: ['string', 'integer'], examples: ['42'] }),
 );
 
-/** An id in a path: a text that is no whole number stays as it is, and names nothing. */
+/** An id in a path. A text that is no whole number is unchanged, and matches no row. */
 export const idInPath = z.preprocess(
   (value) => {
     const checked = integerText(value);
@@ -65,7 +65,7 @@ export const idInPath = z.preprocess(
   z.string().meta({ examples: ['42'] }),
 );
 
-/** An id to a client. */
+/** An id in a reply. */
 export const idOut = z.string().meta({ examples: ['42'] });
 
 /** A whole number in a query. */
@@ -105,11 +105,11 @@ export const queryFlag = z.preprocess((value, ctx) => {
 }, z.boolean());
 
 const isoMoment = z.iso.datetime({ offset: true, local: true }).or(z.iso.date());
-/** A time with an offset, as it may be written: without seconds (Java), `+0200` (PHP, strftime), `+02`. */
+/** A time with an offset in any common form: without seconds (Java), `+0200` (PHP, strftime), `+02`. */
 const WITH_OFFSET = /^(.{10}T\d\d:\d\d)(:\d\d(?:\.\d+)?)?(?:(Z)|([+-]\d\d):?(\d\d)?)$/;
 
-/** A moment from a client, ISO 8601: with an offset, or else UTC; a day is its first moment in UTC. Years 0 to
- *  9999 in UTC, as a time to a client has no others. */
+/** A moment in a request, ISO 8601: with an offset, else UTC; a day is its first moment in UTC. Years 0 to 9999 in
+ *  UTC, because replies cannot have others. */
 export const momentIn = z
   .string()
   .max(50)
@@ -122,7 +122,7 @@ export const momentIn = z
     return refuse(ctx, text, { type: 'datetime_parsing', message });
   });
 
-/** With seconds and an offset in hours and minutes, if it is a time; without an offset it is UTC. */
+/** The text with seconds and an offset in hours and minutes, if it is a time; without an offset it is UTC. */
 function wholeTime(text: string): string {
   const [, start, seconds = ':00', utc, hours, minutes = '00'] = WITH_OFFSET.exec(text) ?? [];
   if (start !== undefined) return start + seconds + (utc ?? `${hours}:${minutes}`);
@@ -131,10 +131,10 @@ function wholeTime(text: string): string {
 
 function hasPlainYear(moment: Date): boolean {
   const year = moment.getUTCFullYear();
-  return year >= 0 && year <= 9_999; // Of no moment at all it is NaN.
+  return year >= 0 && year <= 9_999; // An invalid date has NaN.
 }
 
-/** A moment to a client: ISO 8601 in UTC with milliseconds. */
+/** A moment in a reply: ISO 8601 in UTC with milliseconds. */
 export const timeOut = z.iso.datetime();
 
 export function isoTime(date: Date): string {
@@ -148,7 +148,7 @@ export function isoTimeOrNull(date: Date | null): string | null {
 /** An object whose keys are not checked. */
 export const freeObject = z.record(z.string(), z.unknown());
 
-/** The same schema for JSON that is stored: no larger than calls can use. */
+/** The same schema for JSON that is stored, no larger than calls can use. */
 export function within<Schema extends z.ZodType>(schema: Schema, limits: JsonLimits): Schema {
   return schema.check((context) => {
     const excess = jsonExcess(context.value, limits);

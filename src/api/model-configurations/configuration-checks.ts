@@ -1,5 +1,5 @@
-// What must hold before services are stored, for organizations, users and workflows: masks are resolved, rows fit,
-// addresses are open, and no service refuses its key or lacks its voice. Source: contract §10.4.
+// Checks before services are stored, for organizations, users and workflows: masks are resolved, fields are valid,
+// addresses are permitted, and no service refuses its key or lacks its voice. Source: contract §10.4.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -29,17 +29,17 @@ import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
 export interface ModelConfigurationDeps extends ApiDeps {
-  /** Where the addresses of services may lead. */
+  /** Egress rule for the addresses of services. */
   egress: Egress;
 }
 
-/** Checks with the services: each is up to 24 requests to addresses that users choose. */
+/** Checks of one organization: each is up to 24 requests to addresses that users choose. */
 const OF_ORGANIZATION = { attemptsMax: 60, windowMs: 600_000 };
-/** Concurrent checks, of all organizations: each holds sockets for seconds if its services do not answer. */
+/** Concurrent checks of all organizations: each holds sockets for seconds if its services do not answer. */
 const CHECKS_MAX = 10;
-/** Of one, so that a tenant with services that do not answer keeps no other one from its checks. */
+/** Concurrent checks of one organization, so that services that do not answer block no other organization's checks. */
 const CHECKS_OF_ORGANIZATION_MAX = 3;
-/** A name server that takes longer is no reason not to store: connections ask again. */
+/** Longest name lookup. A slower name server does not prevent storing: connections check again. */
 const LOOKUP_MS_MAX = 2_000;
 
 const JOBS = ['llm', 'tts', 'stt'] as const;
@@ -49,7 +49,7 @@ export type CheckedService = ServiceToCheck & ServiceVerdict & { position: numbe
 export class ConfigurationChecks {
   readonly #deps: ModelConfigurationDeps;
   readonly #ofOrganization: FailureLimiter;
-  /** Checks under way, by organization. */
+  /** Number of checks in progress, by organization. */
   readonly #running = new Map<string, number>();
 
   constructor(deps: ModelConfigurationDeps) {
@@ -57,7 +57,7 @@ export class ConfigurationChecks {
     this.#ofOrganization = new FailureLimiter(deps.clock, OF_ORGANIZATION);
   }
 
-  /** What the services say of their keys and voices. Throws TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+  /** Asks the services about their keys and voices. Throws TOO_MANY_ATTEMPTS, QUEUE_FULL. */
   async verdicts(organizationId: string, sections: ConfiguredSections): Promise<CheckedService[]> {
     const services = [...JOBS, 'embeddings' as const].flatMap((job) =>
       servicesOf(sections[job]).map((service, position) => ({ job, service, position })),
@@ -69,7 +69,7 @@ export class ConfigurationChecks {
     }));
   }
 
-  /** Whether synthesisers have the voices that nodes name; keys are by the name of the node. Throws SERVICES_INVALID,
+  /** Checks that synthesisers have the voices of nodes, by the name of the node. Throws SERVICES_INVALID,
    *  TOO_MANY_ATTEMPTS, QUEUE_FULL. */
   async requireVoices(
     organizationId: string,
@@ -114,7 +114,7 @@ export class ConfigurationChecks {
     throw new GatewayError('QUEUE_FULL', { queue: 'key checks' });
   }
 
-  /** The verdicts. Throws SERVICES_INVALID if a service refuses its key or does not have its voice. */
+  /** Asks the services. Throws SERVICES_INVALID if a service refuses its key or does not have its voice. */
   async requireAccepted(
     organizationId: string,
     sections: ConfiguredSections,
@@ -127,7 +127,7 @@ export class ConfigurationChecks {
     );
   }
 
-  /** Sections as they are stored. Throws SERVICES_INVALID with everything that is wrong with their fields. */
+  /** The sections as stored. Throws SERVICES_INVALID with all faults of their fields. */
   async storable(sections: ConfiguredSections): Promise<ConfiguredSections> {
     const problems: ServiceProblem[] = [];
     const stored: ConfiguredSections = {};
@@ -165,7 +165,8 @@ export class ConfigurationChecks {
 
   async #addressProblem(address: string): Promise<string | undefined> {
     const host = URL.parse(address)?.host;
-    if (host === undefined || host === '') return undefined; // No URL: its row has taken it.
+    // Not a URL, though the schema of its row has accepted it.
+    if (host === undefined || host === '') return undefined;
     const { egress, clock } = this.#deps;
     try {
       const lookup = egress.checkResolved(`http://${host}`);
@@ -174,13 +175,13 @@ export class ConfigurationChecks {
     } catch (error) {
       if (codeOf(error) === 'TIMED_OUT') return undefined;
       if (codeOf(error) !== 'OUTSIDE_FORBIDDEN' || !(error instanceof GatewayError)) throw error;
-      return `leads to ${error.facts['reason'] ?? 'a network of its own'}`;
+      return `leads to ${error.facts['reason'] ?? 'a private network'}`;
     }
   }
 }
 
-/** `sent` with the values that the texts of forms stand for, and with the secrets of those that are stored, the first of
- *  them first. */
+/** `sent` with form texts converted to their values, and masks replaced by stored secrets; earlier entries of
+ *  `stored` have precedence. */
 export function withSecretsOf(
   stored: readonly (ConfiguredSections | undefined)[],
   sent: ConfiguredSections,

@@ -1,4 +1,4 @@
-// What an agent runs on if nothing else is said: services and settings. Takes no key. Source: contract §3.5.
+// Routes of defaults: services and settings of an agent without its own. They take no key. Source: contract §3.5.
 
 import { z } from 'zod';
 import { workflowConfigurations } from '../../model/workflow.ts';
@@ -52,13 +52,13 @@ export function defaultRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** The services of a gateway where nothing is configured. */
+/** Services of a gateway without configuration. */
 export function defaultProviders({ services }: Pick<ApiDeps, 'services'>): Record<string, string> {
   const inUse = Object.entries(services).filter(([, name]) => name !== null);
   return z.record(z.string(), z.string()).parse(Object.fromEntries(inUse));
 }
 
-/** Read from the schema that checks them. */
+/** The range of the setting, read from the schema that checks it. */
 function textChatSeconds() {
   const schema = workflowConfigurations.shape.text_chat_inactivity_timeout_seconds;
   const { minValue, maxValue } = schema.unwrap();

@@ -1,4 +1,4 @@
-// The speech services of an organization: /organizations/model-configurations/v2. Source: contract §10.4.
+// Routes of an organization's speech services: /organizations/model-configurations/v2. Source: contract §10.4.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -145,7 +145,7 @@ function formRoutes(api: Api, deps: ServiceRouteDeps): void {
   );
 }
 
-/** The shape that clients read, with nothing to choose. */
+/** A form that clients can read, with nothing to choose. */
 const hostedForm = {
   voices: [],
   allow_custom_input: false,
@@ -254,7 +254,7 @@ function migrationRoutes(api: Api, deps: ServiceRouteDeps): void {
   );
 }
 
-/** A key that is accepted has no fault of the key any more; what else is wrong shows in a call. */
+/** Removes stored faults of services whose key is accepted. Other faults show in calls. */
 export async function noteAccepted(
   { store }: ServiceRouteDeps,
   organizationId: string,
@@ -282,7 +282,7 @@ async function shown(
   };
 }
 
-/** The organization's own; undefined if it has none. */
+/** The organization's own sections; undefined if it has none. */
 function ownOf(used: CallConfiguration) {
   return used !== undefined && 'organization' in used ? used.organization : undefined;
 }
@@ -292,20 +292,20 @@ function sourceOf(used: CallConfiguration): z.infer<typeof modelConfigurationOut
   return 'organization' in used ? 'organization_v2' : 'legacy_user_v1';
 }
 
-/** What calls of an organization use, without its workflows' overrides. */
+/** Sections that calls of an organization use, without its workflows' overrides. */
 export function sectionsInUse(used: CallConfiguration): ConfiguredSections {
   if (used === undefined) return {};
   return storedSectionsOf('organization' in used ? used.organization : used.legacyUser) ?? {};
 }
 
-/** Of a stored configuration in either shape; undefined if there is none that this version can read. */
+/** Sections of a stored configuration in either shape; undefined if there is none that this version can read. */
 export function storedSectionsOf(stored: Record<string, unknown> | undefined) {
   if (stored === undefined) return undefined;
   const whole = modelConfiguration.safeParse(stored).data;
   return whole?.byok.pipeline ?? configuredSections.safeParse(stored).data;
 }
 
-/** Throws MODEL_MODE_UNSUPPORTED, SERVICES_INVALID. */
+/** The sections of a request. Throws MODEL_MODE_UNSUPPORTED, SERVICES_INVALID. */
 export function pipelineOf(sent: z.infer<typeof modelConfigurationIn>): ConfiguredSections {
   if (sent.mode === 'dograh') throw new GatewayError('MODEL_MODE_UNSUPPORTED', { mode: sent.mode });
   const { byok } = sent;

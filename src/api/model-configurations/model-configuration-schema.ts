@@ -1,4 +1,4 @@
-// Model configurations on the wire. Source: contract §10.4.
+// Schemas of model configurations. Source: contract §10.4.
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
@@ -13,7 +13,7 @@ import type { OrganizationPreferences } from '../../store/accounts/organizations
 import type { StoredServiceFault } from '../../store/library/service-faults.ts';
 import { freeObject, idOut, isoTime, timeOut, within } from '../http/values.ts';
 
-/** What the reference takes: its modes that this gateway does not offer are refused by name. */
+/** Request in the reference platform's form: modes that this gateway does not have are refused by name. */
 export const modelConfigurationIn = within(
   z
     .object({
@@ -79,7 +79,7 @@ export const migrationPreview = z
 
 const price = freeObject.nullable();
 
-/** Prices of the reference's hosted service, which this gateway is not. */
+/** Prices of the reference's hosted service, which this gateway does not have. */
 export const pricing = z
   .object({ platform_usage: price, dograh_model: price })
   .meta({ id: 'ModelConfigurationPricingResponse' });
@@ -122,7 +122,7 @@ export const keyStatuses = z
   .object({ status: z.array(z.object({ model: z.string(), message: z.string() })) })
   .meta({ id: 'APIKeyStatusResponse' });
 
-/** The stored form of sections. */
+/** Sections in their stored form. */
 export function asConfiguration(pipeline: ConfiguredSections) {
   return { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline } };
 }
@@ -139,7 +139,7 @@ export function serviceFaultOnWire(fault: StoredServiceFault): z.infer<typeof se
   };
 }
 
-/** Masked. */
+/** Sections in use, with masked secrets. */
 export function effectiveOnWire(
   sections: ConfiguredSections,
   preferences: OrganizationPreferences | undefined,

@@ -1,4 +1,4 @@
-// The speech services of an agent's nodes: checked when they are saved as those of a workflow are, over which they go.
+// Speech services of an agent's nodes: checked like those of a workflow, which they override.
 
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -23,15 +23,14 @@ import { storableParts, type UsedServices } from './workflow-overrides.ts';
 export interface NodeOverrides {
   sent: WorkflowDefinition;
   stored: WorkflowDefinition | undefined;
-  /** Of the workflow, as they are stored. */
+  /** Stored configurations of the workflow. */
   configurations: Record<string, unknown>;
-  /** Of its organization. */
+  /** Services of its organization. */
   services: UsedServices;
 }
 
-/** `sent` with the services of its nodes as they are stored. Services are asked only about what changed, also about voices of
- *  nodes. Throws
- *  SERVICES_INVALID, SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED, TOO_MANY_ATTEMPTS. */
+/** `sent` with its nodes' services in stored form. Only changed services are asked, also about changed voices of
+ *  nodes. Throws SERVICES_INVALID, SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED, TOO_MANY_ATTEMPTS. */
 export async function storableNodeOverrides(
   deps: ServiceRouteDeps,
   organizationId: string,
@@ -41,7 +40,7 @@ export async function storableNodeOverrides(
   if (!isAny) return sent;
   const used = sectionsOf({ organization: undefined, ...(await services.used()), workflow }, []);
   const former = new Map(stored?.nodes.map(({ id, data }) => [id, data[NODE_OVERRIDES]]));
-  /** By what is sent and what is stored: nodes that are alike are asked about once. */
+  /** Keyed by what is sent and what is stored: equal nodes are checked once. */
   const distinct = new Map<string, { parts: unknown; known: Record<string, unknown> }>();
   const keys = sent.nodes.map(({ id, data: { [NODE_OVERRIDES]: parts } }) => {
     if (!hasServices(parts)) return undefined;
@@ -55,7 +54,7 @@ export async function storableNodeOverrides(
     throw new ServicesRefused([{ model: 'all', message }]);
   }
   const storable = new Map<string | undefined, unknown>();
-  // One after the other: an organization has few checks at a time.
+  // Sequential: an organization may have few checks at a time.
   for (const [key, { parts, known: stored }] of distinct) {
     const isKept = isUnchanged(parts, stored[NODE_OVERRIDES]);
     const own = isKept
@@ -72,7 +71,7 @@ export async function storableNodeOverrides(
   return { ...sent, nodes };
 }
 
-/** Nodes whose own voice, or the service that has to have it, is not the stored one. */
+/** Checks the voices of nodes whose own voice, or the service that must have it, has changed. */
 async function requireVoices(
   { checks }: ServiceRouteDeps,
   organizationId: string,
@@ -103,12 +102,12 @@ function hasVoice(data: Nodes[number]['data']): boolean {
   return typeof data[NODE_SERVICE_FIELDS.voice] === 'string';
 }
 
-/** Anything else is stored as it is: `validate` names it. */
+/** Whether the value has services. Any other value is stored unchanged: `validate` reports it. */
 function hasServices(parts: unknown): parts is Record<string, unknown> {
   return isObject(parts) && Object.keys(parts).length > 0;
 }
 
-/** Also with masks in place of its keys. */
+/** Whether the parts are the stored ones, also with masks in place of their keys. */
 function isUnchanged(parts: unknown, stored: unknown): boolean {
   return isDeepStrictEqual(parts, stored) || isDeepStrictEqual(parts, maskServices(stored));
 }

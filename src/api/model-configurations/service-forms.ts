@@ -1,4 +1,4 @@
-// The rows of services as JSON schemas, from which clients build their forms. Source: contract §10.4.
+// Services as JSON schemas, from which clients build their forms. Source: contract §10.4.
 
 import { z } from 'zod';
 import { services } from '../../model/speech-services/services.ts';
@@ -22,7 +22,7 @@ function formsOf(rows: Readonly<Record<string, z.ZodType>>): Forms {
   );
 }
 
-/** Every service takes a list of keys, of which each call uses one. */
+/** A form whose key may be a list: calls of a service use one of its keys each. */
 function withKeyLists(form: Record<string, unknown>): Record<string, unknown> {
   const { properties } = form;
   if (!isObject(properties) || !isObject(properties['api_key'])) return form;

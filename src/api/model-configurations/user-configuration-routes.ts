@@ -1,5 +1,5 @@
-// The services in use in the older shape, of the organization or of the user who saved last: /user/configurations/user.
-// Source: contract §3.5 and §10.4.
+// Routes of the services in use in the older shape, of the organization or of the user who saved last:
+// /user/configurations/user. Source: contract §3.5 and §10.4.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';

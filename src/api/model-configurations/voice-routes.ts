@@ -1,5 +1,5 @@
-// GET /user/configurations/voices/{provider}: the voices of a service, from the account whose key is stored, or those
-// that this version knows. Source: contract §3.5.
+// GET /user/configurations/voices/{provider}: the voices of a service, from the account whose key is stored, or the
+// built-in list. Source: contract §3.5.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -19,7 +19,7 @@ import { keyRequired } from '../http/openapi.ts';
 import { type ServiceRouteDeps, sectionsInUse } from './model-configuration-routes.ts';
 import { serviceForms } from './service-forms.ts';
 
-/** With the rest of an answer that comes slowly. */
+/** Deadline of a list, including an answer that comes slowly. */
 const LIST_MS_MAX = 8_000;
 const REFERENCE_PROVIDERS = ['elevenlabs', 'deepgram', 'sarvam', 'cartesia', 'dograh', 'rime'];
 
@@ -27,7 +27,7 @@ const provider = z
   .string()
   .refine(
     (name) => REFERENCE_PROVIDERS.includes(name) || Object.hasOwn(services.tts, name),
-    'not a service that speaks',
+    'not a text-to-speech service',
   );
 const filter = z.string().max(100).optional();
 
@@ -92,7 +92,7 @@ export function voiceRoutes(api: Api, deps: ServiceRouteDeps): void {
   );
 }
 
-/** Throws VOICES_UNAVAILABLE. */
+/** Asks the service for its voices. Throws VOICES_UNAVAILABLE. */
 async function voicesOf(
   deps: ServiceRouteDeps,
   organizationId: string,
@@ -102,7 +102,7 @@ async function voicesOf(
   const known = knownVoices(name);
   if (account === undefined) {
     if (known.length > 0) return known;
-    const reason = 'no key of it is stored, and this version knows none';
+    const reason = 'no key of the service is stored, and this version has no list of its voices';
     throw new GatewayError('VOICES_UNAVAILABLE', { provider: name, reason });
   }
   const deadline = deadlineSignal(deps.clock, LIST_MS_MAX, 'list of voices');
@@ -122,7 +122,7 @@ interface Account {
   key: string;
 }
 
-/** A service whose key is for the address that lists its voices, and for no other. */
+/** The stored service whose key belongs to the address that lists its voices. */
 async function storedAccount(
   { store }: ServiceRouteDeps,
   organizationId: string,
@@ -147,12 +147,12 @@ async function storedAccount(
   return accounts[0];
 }
 
-/** Websockets are at the same address as requests. */
+/** Origin of an address; websockets use the same one as requests. */
 function originOf(address: string): string | undefined {
   return URL.parse(address.replace(/^ws/, 'http'))?.origin;
 }
 
-/** The values and examples of the row's `voice`. */
+/** Voices in the values and examples of the row's `voice`. */
 function knownVoices(name: string): Voice[] {
   const properties = serviceForms.tts[name]?.['properties'];
   const form = isObject(properties) ? properties['voice'] : undefined;
@@ -188,14 +188,14 @@ function has(text: string | null, part: string | undefined): boolean {
   return part === undefined || (text ?? '').toLowerCase().includes(part.toLowerCase());
 }
 
-/** What a service does not say of a voice excludes it from nothing. */
+/** Whether a voice matches the wanted value. A property that the service does not report matches anything. */
 function isOf(value: string | null, wanted: string | undefined): boolean {
   if (wanted === undefined || value === null) return true;
   const said = value.toLowerCase();
   return said === wanted.toLowerCase() || OTHER_NAMES[said] === wanted.toLowerCase();
 }
 
-/** What services say, as the reference's clients ask for it: accents are countries there. */
+/** Values of services by the names that clients of the reference use: accents are countries there. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   feminine: 'female',
   masculine: 'male',

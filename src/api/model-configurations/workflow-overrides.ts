@@ -1,5 +1,5 @@
-// The speech services of a workflow's own, in its `workflow_configurations`: checked when they are saved as those of
-// an organization are. Source: contract §5.5 and §10.4.
+// Speech services of a workflow, in its `workflow_configurations`: checked like those of an organization. Source:
+// contract §5.5 and §10.4.
 
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -20,7 +20,7 @@ import { asConfiguration, modelConfigurationIn } from './model-configuration-sch
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** The services of an organization that overrides may take keys from, read once for all of them. */
+/** Services of an organization from which overrides may take keys, read once for all of them. */
 export class UsedServices {
   readonly #read: () => Promise<ServicesRead>;
   #reading: Promise<ServicesRead> | undefined;
@@ -34,7 +34,7 @@ export class UsedServices {
     return (await this.#reading).used;
   }
 
-  /** Whether they are those that were read, if any were. */
+  /** Whether the services are still those that were read, if any were. */
   readonly isStill: ServicesRead['isStill'] = async (tx) => {
     return this.#reading === undefined || (await this.#reading).isStill(tx);
   };
@@ -43,7 +43,7 @@ export class UsedServices {
 const WHOLE = 'model_configuration_v2_override';
 const PARTS = 'model_overrides';
 
-/** The overrides of `sent` as they are stored. Services are asked only about what changed. Throws SERVICES_INVALID,
+/** The overrides of `sent` in stored form. Only changed services are asked. Throws SERVICES_INVALID,
  *  SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED, TOO_MANY_ATTEMPTS. */
 export async function storableOverrides(
   deps: ServiceRouteDeps,
@@ -82,7 +82,7 @@ async function storableWhole(
   return configuration;
 }
 
-/** Stored as sent, with the secrets that masks stand for: the rest comes from `used` at each call. */
+/** The parts as sent, with masks replaced by secrets: each call takes the rest from `used`. */
 export async function storableParts(
   deps: ServiceRouteDeps,
   organizationId: string,
@@ -106,7 +106,7 @@ export async function storableParts(
   return restored;
 }
 
-/** `parts` with the values that the texts of forms stand for. */
+/** `parts` with form texts converted to their values. */
 function formParts(parts: Settings, used: ConfiguredSections): Settings {
   const entries = (['llm', 'tts', 'stt'] as const).flatMap((job) => {
     const part = parts[job];
@@ -117,7 +117,7 @@ function formParts(parts: Settings, used: ConfiguredSections): Settings {
   return { ...parts, ...Object.fromEntries(entries) };
 }
 
-/** `parts` with every masked secret in place: what is merged has the secrets that the masks stand for. */
+/** `parts` with every masked secret replaced by that of `merged`. */
 function unmaskedParts(parts: Settings, merged: ConfiguredSections): Settings {
   const entries = Object.entries(parts).map(([job, part]) => {
     const section = merged[job as keyof ConfiguredSections];

@@ -1,5 +1,5 @@
-// The API's description (OpenAPI 3.1), made from the same schemas that check the requests: the plugin's document, with
-// shared error responses, examples, and without what it gets wrong (a path that ends in `*`).
+// The API's description (OpenAPI 3.1), generated from the schemas that check the requests: the plugin's document with
+// shared error responses and examples, and without its mistakes (a path that ends in `*`).
 
 import { readFileSync } from 'node:fs';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
@@ -17,7 +17,7 @@ interface Example {
   response?: unknown;
 }
 
-/** Requests and what came of them, by operation: recorded from the running API (test/api/openapi/examples.test.ts). */
+/** Requests and their replies by operation, recorded from the running API (test/api/openapi/examples.test.ts). */
 const examples: Readonly<Record<string, Example>> = JSON.parse(
   readFileSync(new URL('./examples.json', import.meta.url), 'utf8'),
 );
@@ -65,7 +65,7 @@ export function openApiOptions({
       },
     },
     transform: jsonSchemaTransform,
-    // The plugin's type of a document is a union with OpenAPI 2; this is one of 3.1.
+    // The plugin's document type is a union with OpenAPI 2; this one is 3.1.
     transformObject: (document) =>
       completed(jsonSchemaTransformObject(document) as unknown as Json) as never,
   };
@@ -95,7 +95,7 @@ function completed(document: Json): Json {
   });
 }
 
-/** The plugin gives a schema of a request a name of its own, `…Input`, also where no response has that schema. */
+/** Removes the plugin's extra names: it names a schema of a request `…Input`, also if no response has that schema. */
 function renamed(document: Json & { components: Json & { schemas: Json } }): Json {
   const { schemas } = document.components;
   const names = new Map<string, string>();
@@ -121,7 +121,8 @@ function renamed(document: Json & { components: Json & { schemas: Json } }): Jso
   return { ...document, paths: rename(document['paths']), components };
 }
 
-/** A schema with the properties that are taken and dropped, which the schema of the check does not have. */
+/** A schema with the properties that requests may have but that are ignored; the schema of the check does not have
+ *  them. */
 function withIgnored(schema: unknown): unknown {
   if (!isObject(schema) || !isObject(schema[IGNORED_PROPERTIES])) return schema;
   const { [IGNORED_PROPERTIES]: ignored, properties, ...rest } = schema;
@@ -173,7 +174,7 @@ function codesOf(responses: Json): Map<number, ErrorCode[]> {
   return codes;
 }
 
-/** The codes that `faults` wrote into a response; undefined for another response. */
+/** Codes that `faults` wrote into a response; undefined for any other response. */
 function codesIn(response: unknown): ErrorCode[] | undefined {
   const schema = jsonContent(response)?.['schema'];
   const codes = isObject(schema) ? schema[ERROR_CODES] : undefined;
@@ -194,7 +195,7 @@ function jsonContent(holder: unknown): Json | undefined {
   return isObject(json) ? json : undefined;
 }
 
-/** Those that `roots`, or others of them, refer to. */
+/** The schemas to which `roots` refer, directly or through others. */
 function usedSchemas(schemas: Json, roots: readonly unknown[]): Json {
   const used = new Set<string>();
   const waiting = [...roots];

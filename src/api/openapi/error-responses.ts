@@ -1,4 +1,4 @@
-// The error responses of the API's description: shared components, with when each error comes and a body as it is sent.
+// Error responses of the API's description: shared components, each with the cause of the error and an example body.
 
 import { type ErrorCode, errorText, type Facts, GatewayError } from '../../errors/gateway-error.ts';
 import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
@@ -9,11 +9,11 @@ import { errorStatuses } from '../http/error-status.ts';
 
 const REF = '$ref';
 
-/** What an operation is, as far as its errors depend on it. */
+/** Traits of an operation on which its errors depend. */
 export interface OperationTraits {
   operationId: string;
   wantsKey: boolean;
-  /** The key of agents' starts, which comes in `X-API-Key` alone. */
+  /** Whether the operation starts calls of agents, whose key is only in `X-API-Key`. */
   isStart: boolean;
   hasBody: boolean;
   hasInput: boolean;
@@ -24,7 +24,7 @@ interface ErrorResponse {
   content: { 'application/json': Record<string, unknown> };
 }
 
-/** Facts that stand in for those of a real error. */
+/** Example facts of errors. */
 const FACTS: Facts = {
   id: 42,
   name: 'Main line',

@@ -1,9 +1,9 @@
-// Lines of CSV for people who open them in a spreadsheet: fields are quoted where they must be, and
-// what a spreadsheet would take for a formula is made text. Source: RFC 4180.
+// CSV lines for spreadsheets: fields are quoted where necessary, and values that a spreadsheet would run as a formula
+// become text. Source: RFC 4180.
 
-/** What may begin a formula, or hide one from view. */
+/** Characters that may begin a formula, or hide one. */
 const FORMULA = /^[=+\-@\t\r]/;
-/** Numbers, telephone numbers among them, begin like formulas and are none. */
+/** Numbers, including telephone numbers, that begin like formulas. */
 const NUMBER = /^[+-]?\d{1,30}(\.\d{1,30})?$/;
 
 /** One line with its end. Null is an empty field; objects and arrays are JSON. */

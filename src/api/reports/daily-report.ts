@@ -1,5 +1,4 @@
-// A day's calls in numbers: how they ended, the five most frequent ways and the rest, and how long they
-// were. Source: contract §9.11.
+// Report of a day's calls: the five most frequent dispositions and the rest, and durations. Source: contract §9.11.
 
 import { transferDispositions } from '../../model/end-reason.ts';
 import { type DayOfCalls, LENGTHS_S } from '../../store/runs/reports.ts';

@@ -1,4 +1,4 @@
-// Reports for people: an agent's calls as CSV, and a day of calls in numbers. Source: contract §9.11.
+// Report routes: an agent's calls as CSV, and the figures of a day. Source: contract §9.11.
 
 import { z } from 'zod';
 import { dayAfter, isDay, isTimeZone, startOfDay } from '../../std/calendar-day.ts';
@@ -14,9 +14,9 @@ import { filterOf, reportOut, reportQuery, sendReport } from './run-report.ts';
 import { dailyReport, dailyRun, workflowOption } from './usage-schema.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
-/** Calls of one day that are listed; the report as CSV has them all. */
+/** Calls of one day that are listed; the CSV report has all of them. */
 const RUNS_MAX = 5_000;
-/** Days with calls lie between. At the ends of the calendar no zone's day has both its ends. */
+/** Days for which reports exist. At the ends of the calendar a time zone's day is incomplete. */
 const DAYS = { first: '1970-01-01', last: '2999-12-31' } as const;
 
 const dayQuery = z.object({

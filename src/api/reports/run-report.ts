@@ -1,5 +1,5 @@
-// A table of calls as CSV, read from the store page by page while it is sent: a hundred thousand calls
-// take no more memory than a few hundred. Source: contract §9.11.
+// Calls as CSV, read from the store page by page while they are sent: a hundred thousand calls use no more memory than
+// a few hundred. Source: contract §9.11.
 
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -43,7 +43,7 @@ export function filterOf(query: z.infer<typeof reportQuery>): RunFilter {
   };
 }
 
-/** Answers with the report; `name` is the file's, without its end. */
+/** Sends the report; `name` is the file's name without extension. */
 export function sendReport(
   deps: ApiDeps,
   reply: FastifyReply,

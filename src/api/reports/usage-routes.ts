@@ -1,5 +1,5 @@
-// What an organization's calls have used: run by run, as a table, in the current month, day by day.
-// Source: contract §6.2; the reference's usage shapes.
+// Usage routes of an organization's calls: by run, as a table, in the current month, by day. Source: contract §6.2; the
+// reference platform's usage shapes.
 
 import { z } from 'zod';
 import type { Run } from '../../model/run.ts';

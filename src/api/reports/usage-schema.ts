@@ -1,5 +1,5 @@
-// Usage and reports on the wire. Source: contract §6.2, §9.11 and the reference's usage shapes. Money
-// is null: nothing is billed here.
+// Schemas of usage and reports. Source: contract §6.2, §9.11 and the reference platform's usage shapes. Money is null:
+// nothing is billed here.
 
 import { z } from 'zod';
 import { freeObject, idOut, timeOut } from '../http/values.ts';

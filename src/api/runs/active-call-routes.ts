@@ -1,5 +1,5 @@
-// Calls that go on at this moment: which there are, hanging one up, pressing keys in it. Ours; the reference has neither
-// (contract §13.1 item 8).
+// Routes of active calls: list, hang up, send DTMF digits. Extension: the reference platform has none (contract §13.1
+// item 8).
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -105,7 +105,7 @@ function onWire({ run, workflowName, node }: ActiveCall): z.infer<typeof activeC
   };
 }
 
-/** By default, a node's name has its host and its data folder; clients must not see the folder. */
+/** Host of a node. By default a node's name has its host and its data folder, which clients must not see. */
 function hostOf(node: string): string {
   const [host = node] = node.split(':/');
   return host;

@@ -1,5 +1,5 @@
-// Watching calls as they go on: server-sent events of one run, and of all runs of the organization. Ours;
-// the items are the contract's (§8.10).
+// Routes to watch calls: server-sent events of one run, and of all runs of the organization. Extension; the items are
+// the contract's (§8.10).
 
 import { z } from 'zod';
 import { OrganizationFeed } from '../../call/log/organization-feed.ts';
@@ -13,7 +13,7 @@ import { idInPath, queryFlag } from '../http/values.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
 
-/** Longest place in an organization's events. */
+/** Longest message id of an organization's feed. */
 const LAST_ID_LENGTH_MAX = 8_000;
 
 const query = z.object({

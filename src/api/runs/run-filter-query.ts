@@ -1,5 +1,5 @@
-// The `filters` of a list of runs: a JSON array of {attribute, type, value}. Lists of one agent or one
-// campaign take fewer attributes than an organization's. Source: contract §6.2.
+// The `filters` of a list of runs: a JSON array of {attribute, type, value}. Lists of one agent or one campaign accept
+// fewer attributes than an organization's. Source: contract §6.2.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,9 +9,9 @@ import type { RunFilter } from '../../store/runs/run-filters.ts';
 import { readValue } from '../http/validation.ts';
 import { idIn, momentIn } from '../http/values.ts';
 
-/** More say nothing new. */
+/** Filters of a query; more add nothing. */
 const FILTERS_MAX = 20;
-/** Words in one filter, and characters in one word. */
+/** Words of one filter; the next constant limits the characters of a word. */
 const CODES_MAX = 200;
 const CODE_LENGTH_MAX = 255;
 
@@ -20,7 +20,7 @@ export interface RunFilters {
   applied: Record<string, unknown>[];
 }
 
-/** Which attributes a list takes. */
+/** Kind of a list, which decides the accepted attributes. */
 export type RunList = 'agent' | 'campaign' | 'organization';
 
 const item = z.looseObject({ attribute: z.string(), type: z.string().optional() });
@@ -31,7 +31,7 @@ const part = z.object({ value: word });
 const oneId = z.object({ value: idIn });
 const channel = z.object({ status: z.enum(['telephony', 'web', 'chat']) });
 
-/** Modes by channel, those of former versions of the reference too. */
+/** Run modes by channel, including those of earlier versions of the reference platform. */
 const channelModes = {
   telephony: [...providerName.options, 'stasis', 'VOICE'],
   web: ['webrtc', 'smallwebrtc'],
@@ -40,7 +40,7 @@ const channelModes = {
 
 type Readers = Readonly<Record<string, (value: unknown) => RunFilter>>;
 
-/** Each attribute's value, as a filter of the store. */
+/** Readers of each attribute's value, as a filter of the store. */
 const readers: Readers = {
   dateRange(value) {
     const { from, to } = z
@@ -93,8 +93,8 @@ const readersOfOrganization: Readers = {
   callChannel: (value) => ({ modes: channelModes[channel.parse(value).status] }),
 };
 
-/** Throws FILTER_INVALID, FILTER_FORBIDDEN. An item without `type` is ignored. Of two items with the
- *  same attribute the later one holds. */
+/** Parses the filters. An item without `type` is ignored. Of two items with the same attribute the later one counts.
+ *  Throws FILTER_INVALID, FILTER_FORBIDDEN. */
 export function parseFilters(text: string | undefined, list: RunList): RunFilters {
   const filters: RunFilters = { filter: {}, applied: [] };
   if (text === undefined || text === '') return filters;

@@ -1,5 +1,4 @@
-// A run on the wire. In lists the heavy parts are null. Source: specification §2.5, contract decision
-// 3 and §6.2.
+// A run as clients get it. In lists the heavy parts are null. Source: specification §2.5, contract decision 3 and §6.2.
 
 import { effectiveEvents } from '../../call/log/event-log.ts';
 import { feedbackItems } from '../../call/log/realtime-feedback.ts';
@@ -11,7 +10,7 @@ import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, isoTimeOrNull } from '../http/values.ts';
 import type { RunOut } from './run-schema.ts';
 
-/** Everything; a run with files gets its public token here, and a new one once that has ended. */
+/** A run with all its parts. A run with files gets its public token here, and a new one after that has expired. */
 export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
   const hasFiles = run.recordingKey !== null || run.transcriptKey !== null;
   const token = hasFiles ? await deps.store.runs.publicToken(run.id) : null;
@@ -32,7 +31,7 @@ export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
   };
 }
 
-/** While a call runs, what has happened so far comes from its event log (at most a second old). */
+/** Logs of a run. During a call they come from its event log, at most a second old. */
 async function logsOf({ store }: Pick<ApiDeps, 'store'>, run: Run): Promise<RunOut['logs']> {
   if (run.state !== 'running') return run.logs;
   const events = await store.runs.events(run.id);
@@ -77,10 +76,10 @@ export function runListItem(deps: ApiDeps, run: Run): RunOut {
   };
 }
 
-/** How a call ended that reached no person; these are end reasons and statuses in one. */
+/** End reasons, which are statuses too, of calls that reached no person. */
 const UNREACHED = ['busy', 'no-answer', 'failed', 'canceled', 'error'] as const;
 
-/** As a provider's call status: the provider's last one, or derived from how the call ended. */
+/** Status in the form of a provider's call status: the provider's last one, or derived from how the call ended. */
 function statusOf(run: Run): RunOut['status'] {
   if (run.state === 'running') return 'in-progress';
   if (run.state === 'initialized') return furthestCallback(run) ?? 'initiated';
@@ -93,8 +92,8 @@ interface Callback {
   sequence: number;
 }
 
-/** Callbacks arrive in any order: how far the call has come, by the provider's count where it is the
- *  same stage. Entries that are no call status do not matter. */
+/** The furthest call status of the callbacks, which arrive in any order; the provider's count decides within a
+ *  stage. Other entries are ignored. */
 function furthestCallback({ logs }: Run): CallStatus | undefined {
   const entries = logs['telephony_status_callbacks'];
   if (!Array.isArray(entries)) return undefined;

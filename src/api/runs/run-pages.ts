@@ -1,5 +1,4 @@
-// Pages of runs as clients ask for them: of an agent, a campaign or the organization. Source: contract
-// §6.2.
+// Pages of runs of an agent, a campaign or the organization. Source: contract §6.2.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,7 +8,7 @@ import { queryInteger } from '../http/values.ts';
 import { parseFilters, type RunFilters, type RunList } from './run-filter-query.ts';
 import { runListItem } from './run-mapping.ts';
 
-/** The store reads far pages in pieces. */
+/** Largest page: the store reads distant pages in pieces. */
 const PAGE_MAX = 1_000_000;
 
 export const runPageQuery = z.object({

@@ -1,4 +1,4 @@
-// Runs of a workflow: one, and pages of them. Source: specification §4.9, contract §6.2.
+// Routes of a workflow's runs: one, and pages of them. Source: specification §4.9, contract §6.2.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -56,7 +56,7 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
       const { workflow_id: workflowId } = request.params;
       const scope = { organizationId, workflowId };
       const page = await pageOfRuns(deps, { scope, list: 'agent', query: request.query });
-      // An agent with runs exists and is the organization's: most pages are one statement.
+      // An agent with runs exists and belongs to the organization: most pages need one statement.
       if (page.total_count === 0) await workflowOf(deps, organizationId, workflowId);
       return page;
     },

@@ -1,5 +1,5 @@
-// Runs and starts of calls on the wire. Source: specification §2.5, §4.6 and §4.9, contract
-// decisions 2 and 3, §6 and Appendix D.
+// Schemas of runs and starts of calls. Source: specification §2.5, §4.6 and §4.9, contract decisions 2 and 3, §6 and
+// Appendix D.
 
 import { z } from 'zod';
 import { callStatus, providerName } from '../../model/provider.ts';
@@ -15,10 +15,10 @@ export const startCallBody = z.object({
   from_phone_number_id: idIn.nullish(),
 });
 
-/** A key longer than this is no name but a body. */
+/** Longest idempotency key: a longer one is a body, not a key. */
 const START_KEY_LENGTH_MAX = 255;
 
-/** For every operation that starts a call. */
+/** Headers of every operation that starts a call. */
 export const startHeaders = z.looseObject({
   'idempotency-key': z
     .string()
@@ -32,7 +32,7 @@ export const startHeaders = z.looseObject({
     }),
 });
 
-/** What a run without a call may be of; the last three are historical. */
+/** Modes of a run without a call; the last three are historical. */
 const runMode = z.enum([
   ...providerName.options,
   'webrtc',

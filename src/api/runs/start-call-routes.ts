@@ -1,5 +1,5 @@
-// Starting a call: by agent or by trigger, in production or as a test. Source: specification §4.6 and
-// §4.7, contract §6.1. The call folder decides what is checked, in which order.
+// Routes that start a call: by agent or by trigger, in production or as a test. The call folder decides which checks
+// are made and in which order. Source: specification §4.6 and §4.7, contract §6.1.
 
 import { z } from 'zod';
 import type { StartCall } from '../../call/call-service.ts';
@@ -11,7 +11,7 @@ import { callStarted, startCallBody, startHeaders } from './run-schema.ts';
 
 interface StartRoute {
   url: string;
-  /** What the piece of the path names. */
+  /** What the path's segment identifies. */
   agent: StartCall['agent']['type'];
   mode: StartCall['mode'];
   operationId: string;

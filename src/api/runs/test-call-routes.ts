@@ -1,6 +1,6 @@
-// Trying an agent out: creating a run without a call, and placing a test call, on such a run or on a new
-// one. A provider's refusal is 400 here too, not its own status: its 401 says nothing of the client's key,
-// and who sends an Idempotency-Key again gets the same answer. Source: contract §6.1.
+// Routes to test an agent: create a run without a call, and place a test call, on such a run or on a new one. A
+// provider's refusal is 400 here, not the provider's status: its 401 is not about the client's key, and a repeated
+// Idempotency-Key gets the same answer. Source: contract §6.1.
 
 import { z } from 'zod';
 import { resolveTestAgent } from '../../call/setup/resolve-agent.ts';
@@ -134,7 +134,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** A browser's caller calls us, unless the agent says that it calls. */
+/** Direction of a call. A browser's caller calls the agent, unless the variables say that the agent calls. */
 function directionOf(mode: string, variables: Record<string, unknown>): Direction {
   if (mode !== 'smallwebrtc') return 'outbound';
   return variables['direction'] === 'outbound' ? 'outbound' : 'inbound';

@@ -1,17 +1,17 @@
-// The deadline of the answer to a call's webhook. A provider that gets none in time ends the call, or asks elsewhere, after as
-// long a time of ringing or silence; so it gets a refusal in its own markup before that. Until then the call may still
-// connect, which is better than a refusal on a processor that is full. The work goes on: the watchdog of the run closes it.
+// Deadline for answering a call's webhook. Without an answer in time the provider ends the call, or uses a fallback,
+// after a long time of ringing or silence; so it gets a refusal in its own markup before that. Until then the call may
+// still connect. The work goes on: the run's watchdog closes it.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** For a provider that does not document how long it waits. */
+/** Deadline for a provider that does not document how long it waits. */
 const ANSWER_MS_MAX = 8_000;
 const WHAT = "the answer to a call's webhook";
 
-/** What `work` gives, or `late` once the provider would not wait any longer. */
+/** The result of `work`, or `late` when the provider would not wait any longer. */
 export async function answerInTime(
   { clock, log }: Pick<ApiDeps, 'clock' | 'log'>,
   provider: HostedProvider | undefined,

@@ -1,5 +1,5 @@
-// Whether the gateway may connect to the addresses of a telephony configuration, asked before it is stored. Connections
-// ask again: a name may lead elsewhere by then.
+// Checks the addresses of a telephony configuration against the egress rule before it is stored. Connections check
+// again: a name may resolve to another address by then.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -10,11 +10,11 @@ import { addressesOf } from '../../telephony/registry/configuration.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
 export interface ConfigurationDeps extends ApiDeps {
-  /** Where the addresses of configurations may lead. */
+  /** Egress rule for the addresses of configurations. */
   egress: Pick<Egress, 'checkResolved'>;
 }
 
-/** A name server that takes longer is no reason not to store: the connection shows it. */
+/** Longest name lookup. A slower name server does not prevent storing: the connection checks again. */
 const LOOKUP_MS_MAX = 2_000;
 
 /** Throws CONFIGURATION_ADDRESS_FORBIDDEN. */
@@ -29,7 +29,7 @@ export async function checkAddresses(
     } catch (error) {
       if (codeOf(error) === 'TIMED_OUT') continue;
       if (codeOf(error) !== 'OUTSIDE_FORBIDDEN' || !(error instanceof GatewayError)) throw error;
-      const reason = error.facts['reason'] ?? 'a network of its own';
+      const reason = error.facts['reason'] ?? 'a private network';
       throw new GatewayError('CONFIGURATION_ADDRESS_FORBIDDEN', { field, reason }, error);
     }
   }

@@ -1,5 +1,5 @@
-// Telephony configurations: /organizations/telephony-configs, and what a form needs to know about the
-// providers. Source: specification §4.1 to §4.4, contract decision 5 and §4.1.
+// Routes of telephony configurations: /organizations/telephony-configs, and the provider data that forms need. Source:
+// specification §4.1 to §4.4, contract decision 5 and §4.1.
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -42,7 +42,7 @@ const common = { tags: ['telephony'], security: keyRequired };
 const params = z.object({ config_id: idInPath });
 const ROOT = '/organizations/telephony-configs';
 
-/** Of every change to a configuration. */
+/** Error codes of every change to a configuration. */
 export const CHANGE_FAULTS = [
   'CONFIGURATION_NOT_FOUND',
   'CONFIGURATION_NAME_TAKEN',
@@ -58,7 +58,7 @@ export function telephonyConfigurationRoutes(api: Api, deps: ConfigurationDeps):
   stateRoutes(api, deps);
 }
 
-/** Throws CONFIGURATION_NOT_FOUND, for a foreign one too. */
+/** A configuration of the organization. Throws CONFIGURATION_NOT_FOUND, also for one of another organization. */
 export async function configurationOf(
   deps: ApiDeps,
   organizationId: string,
@@ -313,7 +313,7 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** A change whose addresses are allowed, with the application that it needs. */
+/** A change with permitted addresses and the application that it needs. */
 export async function withReach(
   deps: ConfigurationDeps,
   provider: ProviderName,
@@ -324,7 +324,7 @@ export async function withReach(
   return { ...patch, credentials, accountId: accountIdOf(provider, credentials) };
 }
 
-/** A change that names no provider is one of the stored configuration's. */
+/** Adds the stored provider to a change that names none. */
 async function fillProvider(deps: ApiDeps, request: FastifyRequest): Promise<void> {
   const { body, params: named } = request;
   const config = isObject(body) ? body['config'] : undefined;

@@ -1,5 +1,5 @@
-// A change to stored credentials: what is sent replaces, a mask and a field left out keep what is stored.
-// Source: specification §4.2, contract decision 5.
+// Changes to stored credentials: sent values replace stored ones; masks and omitted fields keep them. Source:
+// specification §4.2, contract decision 5.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -34,7 +34,8 @@ export function refuseStaleMask(
   throw valueError(['body', 'config', provider, ...path.split('.')], message, undefined);
 }
 
-/** Throws CONFIGURATION_PROVIDER_FIXED, and RequestInvalid if the outcome is no whole configuration. */
+/** The credentials after a change. Throws CONFIGURATION_PROVIDER_FIXED, and RequestInvalid if the result is
+ *  incomplete. */
 export function patchedCredentials(
   stored: TelephonyConfiguration,
   patch: ProviderConfigurationPatch,
@@ -56,7 +57,7 @@ export function patchedCredentials(
     throw new RequestInvalid(validationItems(checked.error.issues, whole, ['config']));
   }
   const { provider: _kept, ...fields } = checked.data;
-  // Keys that the gateway keeps beside the fields are in no schema.
+  // Keys that the gateway stores beside the fields are in no schema.
   const outcome: ProviderCredentials = { ...credentials, ...fields };
   return {
     credentials: outcome,

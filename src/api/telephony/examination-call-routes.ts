@@ -1,5 +1,5 @@
-// Examination calls below /organizations/telephony-configs/{id}: a short call over a hosted provider that shows step by
-// step what works, and its capture. Not part of the reference's API.
+// Routes of examination calls below /organizations/telephony-configs/{id}: a short call over a hosted provider that
+// shows step by step what works, and its capture. Not part of the reference's API.
 
 import { z } from 'zod';
 import type { ExaminationCalls } from '../../call/examination/examination-calls.ts';
@@ -12,7 +12,7 @@ import { keyRequired } from '../http/openapi.ts';
 import { idIn, idInPath } from '../http/values.ts';
 import { finding } from './examination-routes.ts';
 
-/** Of one organization: each rings a telephone and costs money. */
+/** Examination calls of one organization: each rings a telephone and costs money. */
 const OF_ORGANIZATION = { attemptsMax: 10, windowMs: 600_000 };
 const NUMBER_CHARACTERS_MAX = 255;
 

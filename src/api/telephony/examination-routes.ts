@@ -1,4 +1,4 @@
-// POST /organizations/telephony-configs/{id}/examine: looks for everything that could keep calls over a configuration from
+// POST /organizations/telephony-configs/{id}/examine: checks everything that could keep calls over a configuration from
 // working. Not part of the reference's API.
 
 import { z } from 'zod';
@@ -20,18 +20,18 @@ import { configurationOf } from './configuration-routes.ts';
 import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
 import { INBOUND_PATH } from './provider-sync.ts';
 
-/** Longer than all checks of an examination together may take; proxies wait for 60 s. */
+/** Deadline of an examination, longer than all its checks together; proxies wait for 60 s. */
 const EXAMINATION_MS_MAX = 55_000;
-/** Concurrent checks, of all organizations. Each holds a few channels of a PBX. */
+/** Concurrent examinations of all organizations. Each holds a few channels of a PBX. */
 const EXAMINATIONS_MAX = 10;
-/** Of one organization, and of all: more is a search for hosts and ports, or a burden for a PBX. */
+/** Examinations of one organization, and of all: more would be a scan for hosts and ports, or a burden for a PBX. */
 const OF_ORGANIZATION = { attemptsMax: 30, windowMs: 600_000 };
 const OF_ALL = { attemptsMax: 300, windowMs: 600_000 };
-/** The checks that connect, in the doctor's keys. */
+/** Checks that connect, by the doctor's keys. */
 const CONNECTING: readonly string[] = ['http', 'tls', 'user'];
-/** Numbers whose way through the dialplan is looked at, or that are called. */
+/** Numbers whose path through the dialplan is checked, or that are called. */
 const NUMBERS_MAX = 50;
-/** Characters that a context of Asterisk's dialplan may have. */
+/** Permitted context names of Asterisk's dialplan. */
 const CONTEXT = /^[A-Za-z0-9_.-]{1,80}$/;
 
 const examinationRequest = z
@@ -139,8 +139,8 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** While anyone may sign up, all that is not an Asterisk with this user looks alike: an examination that named closed
- *  ports, silent hosts and other services would be a port scanner. */
+/** Finding that stands for everything that is not an Asterisk with this user, while anyone may sign up: an
+ *  examination that distinguished closed ports, silent hosts and other services would be a port scanner. */
 const NO_ASTERISK: Finding = {
   key: 'connection',
   title: 'Connection',
@@ -156,7 +156,7 @@ const NOT_CALLED: Finding = {
   ...skip('Only numbers of a PBX are called.'),
 };
 
-/** Its user was accepted, or nothing was connected to. */
+/** Whether the user was accepted, or nothing was connected to. */
 function isAsterisk(findings: readonly Finding[]): boolean {
   return findings
     .filter(({ key }) => CONNECTING.includes(key))

@@ -1,4 +1,4 @@
-// A stored configuration of a hosted provider, as the doctor and the routing of inbound calls take it.
+// A stored configuration of a hosted provider, for the doctor and the routing of inbound calls.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -6,18 +6,18 @@ import type { ExaminedNumber } from '../../telephony/doctor/hosted-doctor.ts';
 import { type HostedProvider, isHosted } from '../../telephony/provider/provider.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** Each is a request to the provider. */
+/** Numbers that are checked; each is a request to the provider. */
 const NUMBERS_MAX = 50;
 
-/** Undefined for a PBX. Throws PROVIDER_NOT_BUILT. */
+/** The configuration's hosted provider; undefined for a PBX. Throws PROVIDER_NOT_BUILT. */
 export function hostedProviderOf(deps: ApiDeps, name: ProviderName): HostedProvider | undefined {
   const provider = deps.providerByName(name);
   if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
   return isHosted(provider) ? provider : undefined;
 }
 
-/** The configuration's active numbers, at most NUMBERS_MAX: those with an agent first. `more`: how many with an agent are
- *  left out. */
+/** The configuration's active numbers, at most NUMBERS_MAX, those with an agent first. `more`: number of further
+ *  ones with an agent. */
 export async function hostedNumbers(
   deps: ApiDeps,
   configurationId: string,

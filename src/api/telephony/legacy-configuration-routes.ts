@@ -1,5 +1,5 @@
-// GET and POST /organizations/telephony-config: the one configuration of older clients, which is the default one here.
-// Source: specification §9.
+// GET and POST /organizations/telephony-config: the single configuration of older clients, which is the default one
+// here. Source: specification §9.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
@@ -95,7 +95,7 @@ async function defaultOf(
   return all.find(({ isDefaultOutbound }) => isDefaultOutbound);
 }
 
-/** Throws RequestInvalid if it is no whole configuration. */
+/** Creates the configuration. Throws RequestInvalid if it is incomplete. */
 async function create(deps: ConfigurationDeps, organizationId: string, sent: unknown) {
   const checked = configurationSchema.safeParse(sent);
   if (!checked.success) {

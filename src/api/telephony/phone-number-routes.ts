@@ -1,4 +1,4 @@
-// Phone numbers of a telephony configuration. Source: contract §4.3.
+// Routes of a telephony configuration's phone numbers. Source: contract §4.3.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -240,7 +240,8 @@ function deleteRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Throws PROVIDER_FAILED if the provider keeps sending the number's calls here: the row stays then. */
+/** Detaches a number. Throws PROVIDER_FAILED if the provider keeps sending the number's calls here: the row then
+ *  stays. */
 async function detach(
   deps: ApiDeps,
   configuration: ConfigurationSummary,
@@ -267,7 +268,8 @@ function checkedAddress(raw: string, countryCode: string | null): NormalAddress 
   return address;
 }
 
-/** Before anything else is asked. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, TRUNK_NOT_FOUND. */
+/** Checks the agent and the trunk before any other request. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,
+ *  TRUNK_NOT_FOUND. */
 async function checkAttachments(
   { store }: ApiDeps,
   configuration: ConfigurationSummary,
@@ -288,7 +290,7 @@ async function checkAttachments(
   if (version !== undefined) await requireValid({ store }, configuration.organizationId, version);
 }
 
-/** An explicit null clears a label or a country; for the rest it means "unchanged". */
+/** The change to store. Null clears a label or a country; in other fields it means "unchanged". */
 function patchOf(
   body: PhoneNumberUpdate,
 ): Parameters<ApiDeps['store']['telephony']['updateNumber']>[2] {

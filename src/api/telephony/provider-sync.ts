@@ -1,5 +1,5 @@
-// A phone number at its provider: is it the account's, and where do its inbound calls go. What fails
-// there is reported, never hidden. Source: contract §4.3.
+// A phone number at its provider: whether the account owns it, and where its inbound calls go. Failures are reported,
+// never hidden. Source: contract §4.3.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -11,13 +11,13 @@ import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import type { ProviderSync } from './telephony-schema.ts';
 
-/** A provider's answer must come within this time; a client waits for it. */
+/** Deadline of a provider's answer; a client waits for it. */
 const PROVIDER_MS = 10_000;
 
 export const INBOUND_PATH = '/api/v1/telephony/inbound/run';
 
-/** Throws PHONE_NUMBER_NOT_OWNED, and PROVIDER_* if the provider cannot be asked. For a provider without
- *  ownership checks, or one that is not built, every number is accepted. */
+/** Checks that the account owns the number. Every number is accepted for a provider without ownership checks, or one
+ *  that is not built. Throws PHONE_NUMBER_NOT_OWNED, and PROVIDER_* if the provider cannot be asked. */
 export async function checkOwnership(
   deps: ApiDeps,
   { provider: name, credentials }: TelephonyConfiguration,
@@ -32,7 +32,7 @@ export async function checkOwnership(
   if (owns === false) throw new GatewayError('PHONE_NUMBER_NOT_OWNED', { address: number.address });
 }
 
-/** The credentials with the provider's application that calls need, found or made there if they name none. Throws
+/** The credentials with the provider's application that calls need; found or created there if they name none. Throws
  *  PROVIDER_*. */
 export async function withApplication(
   deps: ApiDeps,
@@ -49,7 +49,7 @@ export async function withApplication(
   return { ...credentials, ...made };
 }
 
-/** Points the number's inbound calls at us, or away (`attached` false). Never throws. */
+/** Points the number's inbound calls at the gateway, or away (`attached` false). Never throws. */
 export async function syncInbound(
   deps: ApiDeps,
   configuration: TelephonyConfiguration,
@@ -89,7 +89,7 @@ async function configure(
   }
 }
 
-/** The outcome of `ask`, or PROVIDER_TIMEOUT even if it does not heed its signal. */
+/** The result of `ask`, or PROVIDER_TIMEOUT even if `ask` ignores its signal. */
 async function inTime<T>(
   clock: Clock,
   provider: string,

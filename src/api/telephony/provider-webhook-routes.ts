@@ -18,10 +18,10 @@ import { providerRequest } from '../http/request-bodies.ts';
 import { idIn, idInPath } from '../http/values.ts';
 import { answerInTime } from './answer-deadline.ts';
 
-/** Providers send a few kilobytes. */
+/** Largest webhook; providers send a few kilobytes. */
 const WEBHOOK_BYTES_MAX = 262_144;
 
-/** The longest id of a run, and 32 digits. */
+/** Longest transfer id: the longest run id, and 32 digits. */
 const TRANSFER_ID_MAX = 64;
 
 const runParams = z.object({ provider: z.string(), workflow_run_id: idInPath });
@@ -29,7 +29,7 @@ const ofRun = z.object({ workflow_run_id: idInPath });
 const ofWorkflowPath = z.object({ workflow_id: idInPath });
 const answerQuery = z.looseObject({ workflow_run_id: idIn });
 
-/** For a request that no provider recognises. */
+/** Reply to a request that no provider recognises. */
 const HANG_UP: WebhookReply = {
   status: 200,
   contentType: 'text/xml; charset=utf-8',
@@ -82,7 +82,7 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'inboundFallback',
         summary: 'Receive a call that could not be answered',
         description:
-          "For the provider's fallback URL: the caller hears an apology, and the call ends. Tells nothing, so it needs no signature.",
+          "For the provider's fallback URL: the caller hears an apology, and the call ends. The reply reveals nothing, so it needs no signature.",
       },
     },
     async (request, reply) => {
@@ -161,8 +161,8 @@ function answerReply(
   });
 }
 
-/** The provider says that something went wrong, and ends the call. A provider with `answerStyle: command` gets only the
- *  reply: this sends no command. */
+/** The provider's document that says that something went wrong and ends the call. A provider with `answerStyle:
+ *  command` gets only the reply: no command is sent. */
 function apologyOf(provider: HostedProvider | undefined): WebhookReply {
   return provider?.webhook.reject('error', null).reply ?? HANG_UP;
 }
@@ -191,12 +191,12 @@ function namedAnswerRoute(
   });
 }
 
-/** `plivo-xml`: `plivoXml`. */
+/** Part of an operation id: `plivo-xml` becomes `plivoXml`. */
 function operationPart(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Each provider has routes of its own, as the reference platform has. */
+/** Event routes. Each provider has its own, as on the reference platform. */
 function eventRoutes(api: Api, deps: ApiDeps): void {
   for (const { name, webhook } of deps.hostedProviders) {
     const { status, answeredBy, others, account, ofWorkflow = [] } = webhook.routes;
@@ -287,7 +287,7 @@ function accountRoute(
   );
 }
 
-/** A provider that this version cannot hold calls over has no webhooks. Throws RUN_NOT_FOUND. */
+/** The provider of a name. One that this version cannot use for calls has no webhooks. Throws RUN_NOT_FOUND. */
 function builtProvider(deps: ApiDeps, name: string): ProviderName {
   const known = providerName.safeParse(name).data;
   const provider = known === undefined ? undefined : deps.providerByName(known);

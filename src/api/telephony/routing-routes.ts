@@ -1,5 +1,5 @@
-// POST /organizations/telephony-configs/{id}/sync: points the provider's application and numbers at this installation, when
-// that is asked for. Not part of the reference's API.
+// POST /organizations/telephony-configs/{id}/sync: points the provider's application and numbers at this installation
+// on request. Not part of the reference's API.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -15,9 +15,9 @@ import { configurationOf } from './configuration-routes.ts';
 import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
 import { INBOUND_PATH } from './provider-sync.ts';
 
-/** Up to 50 numbers, two requests each; proxies wait for 60 s. */
+/** Deadline of a sync: up to 50 numbers, two requests each; proxies wait for 60 s. */
 const SYNC_MS_MAX = 55_000;
-/** Of one organization: each is many requests to a provider. */
+/** Syncs of one organization: each is many requests to a provider. */
 const OF_ORGANIZATION = { attemptsMax: 30, windowMs: 600_000 };
 
 const change = z

@@ -1,4 +1,4 @@
-// What is left to do before calls can go out over a telephony configuration. Source: contract §4.1.
+// Checklist of what is missing before calls can be placed over a telephony configuration. Source: contract §4.1.
 
 import { blockedReason } from '../../call/outbound/outbound-route.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
@@ -9,7 +9,7 @@ import {
 } from '../../telephony/registry/configuration.ts';
 import type { SetupChecklist } from './telephony-schema.ts';
 
-/** Null for a provider that needs nothing but its credentials. */
+/** The checklist; null for a provider that needs only its credentials. */
 export function setupChecklistOf(configuration: ConfigurationSummary): SetupChecklist | null {
   const { provider, activePhoneNumbers, enabledTrunks } = configuration;
   if (!needsCallerId(provider)) return null;

@@ -1,5 +1,5 @@
-// Telephony configurations, their trunks and phone numbers as clients send and get them. Source: specification §2.1, §4.1 to §4.3,
-// contract §4 and Appendix D.
+// Schemas of telephony configurations, trunks and phone numbers. Source: specification §2.1, §4.1 to §4.3, contract §4
+// and Appendix D.
 
 import { z } from 'zod';
 import { providerName } from '../../model/provider.ts';
@@ -52,7 +52,7 @@ export function trunkOnWire(trunk: Trunk): z.infer<typeof trunkOut> {
   };
 }
 
-/** Not in the contract: ours. */
+/** Extension of the contract. */
 const callsPerSecond = z.int().min(1).max(1_000).nullable().meta({
   description:
     'Calls a second that are dialled over the configuration. Null: as many as the provider accepts where it refuses more (Vonage: 3), else any number.',
@@ -91,7 +91,7 @@ export const setupChecklist = z.object({
 });
 export type SetupChecklist = z.infer<typeof setupChecklist>;
 
-/** Of lists and of the whole. */
+/** Fields of a configuration, in lists and alone. */
 const configurationFields = {
   id: idOut,
   name: z.string(),
@@ -128,7 +128,7 @@ export const configurationListItem = z
   })
   .meta({ id: 'TelephonyConfigurationListItem' });
 
-/** `telnyx_missing_webhook_public_key_count`, as the contract names it. */
+/** Name of a warning in the contract's form, such as `telnyx_missing_webhook_public_key_count`. */
 export function warningName({ provider, field }: { provider: string; field: string }): string {
   return `${provider}_missing_${field}_count`;
 }

@@ -1,4 +1,4 @@
-// Trunks of a telephony configuration: …/telephony-configs/{id}/trunks. Source: contract §4.1.
+// Routes of a telephony configuration's trunks: …/telephony-configs/{id}/trunks. Source: contract §4.1.
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// Credentials for other systems: /credentials. Source: contract §10.2.
+// Routes of credentials for other systems: /credentials. Source: contract §10.2.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -150,8 +150,8 @@ function found(credential: Credential | undefined): Credential {
   return credential;
 }
 
-/** A new secret, if one is sent. Another kind of credential needs data of its own: what is stored does
- *  not fit it. Throws CREDENTIAL_INVALID. */
+/** The new secret, if one is sent. Another kind of credential needs new data: the stored data do not fit it. Throws
+ *  CREDENTIAL_INVALID. */
 function secretIn(
   { credential_type: type, credential_data: data }: z.infer<typeof credentialUpdate>,
   stored: Credential,
@@ -161,8 +161,8 @@ function secretIn(
   return isUnchanged ? {} : { secret: { type: kind, data: checkedData(kind, data ?? {}) } };
 }
 
-/** What the kind of credential consists of, and nothing else. Throws CREDENTIAL_INVALID, which names
- *  fields and never quotes a value. */
+/** The fields of this kind of credential, and nothing else. Throws CREDENTIAL_INVALID, which names fields and never
+ *  quotes a value. */
 function checkedData(type: CredentialType, data: Record<string, unknown>): Record<string, unknown> {
   const checked = credentialData[type].safeParse(data);
   if (checked.success) return checked.data;

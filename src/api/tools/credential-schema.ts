@@ -1,4 +1,4 @@
-// Credentials on the wire. What is secret in them comes in and never goes out. Source: contract §10.2.
+// Schemas of credentials. Secrets are in requests only, never in replies. Source: contract §10.2.
 
 import { z } from 'zod';
 import { type Credential, credentialType } from '../../model/credential.ts';

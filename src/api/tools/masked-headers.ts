@@ -1,5 +1,5 @@
-// Headers that a tool's author wrote into it: values whose names say that they are secret are masked on
-// the way out, and a mask that comes back keeps the stored value.
+// Masks headers in a tool's definition: values whose names mark them as secret are masked in replies, and a mask that
+// is sent back keeps the stored value.
 
 import { isObject } from '../../std/json.ts';
 import { maskSecret } from '../../telephony/registry/configuration.ts';
@@ -8,12 +8,12 @@ type Fields = Record<string, unknown>;
 
 const SECRET_NAME = /authorization|cookie|key|token|secret|password|signature|credential/i;
 
-/** A copy. */
+/** A copy with masked headers. */
 export function maskHeaders(definition: Fields): Fields {
   return withHeaders(definition, {}, (value) => maskSecret(value));
 }
 
-/** `incoming` with every mask of a header of `stored` replaced by that header's value. A copy. */
+/** A copy of `incoming` in which every header mask is replaced by the value of that header in `stored`. */
 export function restoreHeaders(incoming: Fields, stored: Fields): Fields {
   return withHeaders(incoming, stored, (value, known) =>
     known !== undefined && value === maskSecret(known) ? known : value,

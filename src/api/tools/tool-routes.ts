@@ -1,4 +1,4 @@
-// What agents may use in calls: /tools. Source: contract §10.1.
+// Routes of the tools that agents may use in calls: /tools. Source: contract §10.1.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -190,7 +190,7 @@ function mcpRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** Throws TOOL_NOT_FOUND, for a foreign one too. */
+/** Throws TOOL_NOT_FOUND if a tool does not exist or belongs to another organization. */
 export async function requireTool(
   deps: ApiDeps,
   organizationId: string,
@@ -204,7 +204,7 @@ function found(tool: Tool | undefined): Tool {
   return tool;
 }
 
-/** A tool stays of its type. Throws RequestInvalid. */
+/** The change to store; a tool keeps its type. Throws RequestInvalid. */
 function patchOf(body: z.infer<typeof toolUpdate>, tool: Tool): ToolPatch {
   const { name, description, icon, icon_color: iconColor, definition, status } = body;
   if (definition && definition.type !== tool.category) {

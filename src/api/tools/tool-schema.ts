@@ -1,4 +1,4 @@
-// Tools on the wire. Source: contract §10.1.
+// Schemas of tools. Source: contract §10.1.
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
@@ -33,7 +33,7 @@ export const toolCreate = z
     error: 'category must be the type of the definition',
   });
 
-/** Null changes nothing, but takes away what may be missing. */
+/** Change of a tool. Null is "unchanged", except for optional fields, which it removes. */
 export const toolUpdate = z.object({
   name: name.nullish(),
   description: description.nullish(),

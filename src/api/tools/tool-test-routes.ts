@@ -1,5 +1,4 @@
-// Trying out a tool: its request is made once, as a call would, and shown with what came of it.
-// Source: contract §10.1.
+// Route to test a tool: makes its request once, as a call would, and shows the result. Source: contract §10.1.
 
 import { z } from 'zod';
 import { sendToolRequest, type ToolRequestDeps } from '../../call/http/tool-request.ts';
@@ -16,11 +15,11 @@ import { requireTool } from './tool-routes.ts';
 import { type ToolTestOut, toolTest, toolTestOut } from './tool-schema.ts';
 
 const MASK = '***';
-/** They hold no secret. */
+/** Request headers that are shown, because they hold no secret. */
 const SHOWN_HEADERS: readonly string[] = ['content-type', 'accept', 'user-agent'];
 
 export interface ToolTrialDeps extends ApiDeps {
-  /** Sends the requests of tools that are tried out. */
+  /** Sends the requests of tool tests. */
   toolRequests: ToolRequestDeps;
 }
 
@@ -56,7 +55,7 @@ export function toolTestRoute(api: Api, deps: ToolTrialDeps): void {
 interface Trial {
   organizationId: string;
   unsent: ToolTrial['unsent'];
-  /** Throws TOOL_ARGUMENTS, TOOL_URL. */
+  /** Builds the request. Throws TOOL_ARGUMENTS, TOOL_URL. */
   build(): ToolRequest;
 }
 

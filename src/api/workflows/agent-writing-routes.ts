@@ -1,4 +1,4 @@
-// An agent from a description in plain words. Source: contract §5.1.
+// Route that creates an agent from a description in plain words. Source: contract §5.1.
 
 import { z } from 'zod';
 import type { WorkflowGenerator } from '../../workflow/authoring/agent-writer.ts';

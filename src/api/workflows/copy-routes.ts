@@ -1,4 +1,4 @@
-// Agents made from other agents and from templates. Source: contract §5.1.
+// Routes that create agents from other agents and from templates. Source: contract §5.1.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -20,7 +20,7 @@ import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from './workflow-schema.
 
 const common = { tags: ['workflows'], security: keyRequired };
 const SUFFIX = ' - Duplicate';
-/** What an upload of this kind may have, by the contract: background noise. */
+/** Largest upload of background noise, by the contract. */
 const NOISE_BYTES_MAX = 10_485_760;
 const NOISE_KEY = /^ambient_noise\/(\d{1,19})\/\d{1,19}\/([A-Za-z0-9_-][A-Za-z0-9._-]{0,120})$/;
 const UUID_WITH_LINE = /^[0-9a-f-]{36}-/;
@@ -40,7 +40,7 @@ export function workflowCopyRoutes(api: Api, deps: ApiDeps): void {
   fromTemplateRoute(api, deps);
 }
 
-/** Takes no key: what is offered is the same for everybody. */
+/** Routes without a key: the templates are the same for all users. */
 export function templateRoutes(api: Api): void {
   api.get(
     '/workflow/templates',
@@ -132,7 +132,7 @@ function duplicateRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-/** A new agent of that content, its triggers at paths of their own. */
+/** A new agent with that content; its triggers get paths of their own. */
 async function copied(
   deps: ApiDeps,
   owner: { organizationId: string; userId: string },
@@ -145,7 +145,8 @@ async function copied(
   return workflowOnWire(made.workflow, made.version, { totalRuns: 0 });
 }
 
-/** A copy of an agent has its own file of background noise: the settings with the key of the new file, if they name one of the organization that is there. */
+/** The settings of a copy with the key of its own file of background noise, if they name an existing file of the
+ *  organization. */
 async function withOwnNoise(
   { files, random }: Pick<ApiDeps, 'files' | 'random'>,
   { organizationId, workflowId }: { organizationId: string; workflowId: string },

@@ -1,5 +1,5 @@
-// Documents that agents look things up in. This version takes none, so the list is empty: clients ask for
-// it when they open an agent. Source: contract §10.3, §12.2.
+// Routes of documents for agents. This version supports none, so the list is empty: clients request it when they open
+// an agent. Source: contract §10.3, §12.2.
 
 import { z } from 'zod';
 import type { Api } from '../http/api-deps.ts';

@@ -1,4 +1,4 @@
-// Folders that agents are filed in. Source: contract §5.1 and §10.3.
+// Routes of folders for agents. Source: contract §5.1 and §10.3.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';

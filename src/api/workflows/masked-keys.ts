@@ -1,5 +1,5 @@
-// API keys inside workflows (of nodes that bring their own model, of settings): masked on the way out,
-// and a mask that comes back keeps the stored key. Source: contract §2.
+// Masks API keys inside workflows (in nodes with their own model, in settings): masked in replies, and a mask that is
+// sent back keeps the stored key. Source: contract §2.
 
 import { maskServices } from '../../model/speech-services/service-masks.ts';
 import {
@@ -11,12 +11,12 @@ import {
 import { isObject } from '../../std/json.ts';
 import { maskSecret } from '../../telephony/registry/configuration.ts';
 
-/** A copy. */
+/** A copy with masked keys. */
 export function maskKeys(value: unknown): unknown {
   return mapSecrets(value, undefined, maskSecret);
 }
 
-/** The same for `workflow_configurations`, whose services have masks of one length. */
+/** A copy of `workflow_configurations` with masked keys; masks of its services have one length. */
 export function maskSettings(settings: Record<string, unknown>): Record<string, unknown> {
   const masked = maskKeys(settings);
   const services = SERVICE_OVERRIDES.filter((name) => Object.hasOwn(settings, name));
@@ -26,7 +26,7 @@ export function maskSettings(settings: Record<string, unknown>): Record<string, 
   };
 }
 
-/** The same for a definition, whose nodes may have services of their own. */
+/** A copy of a definition with masked keys, also in the services of nodes. */
 export function maskDefinition(definition: WorkflowDefinition): Record<string, unknown> {
   const nodes = definition.nodes.map((node) => {
     const { [NODE_OVERRIDES]: services, ...data } = node.data;
@@ -41,15 +41,15 @@ function maskedRecord(value: unknown): Record<string, unknown> {
   return isObject(copy) ? copy : {};
 }
 
-/** `incoming` with every mask of a key of `stored`, at the same place, replaced by that key. A copy. */
+/** A copy of `incoming` in which every key mask is replaced by the key at the same place in `stored`. */
 export function restoreKeys(incoming: unknown, stored: unknown): unknown {
   return mapSecrets(incoming, stored, (given, known) =>
     known !== undefined && given === maskSecret(known) ? known : given,
   );
 }
 
-/** The same for a definition, whose nodes are found by their ids; not for services of nodes: their keys belong to an
- *  account (model-configurations/node-overrides). */
+/** A copy of a definition with restored keys; nodes are matched by their ids. Keys of node services are excluded,
+ *  because they belong to an account (model-configurations/node-overrides). */
 export function restoreNodeKeys(
   incoming: WorkflowDefinition,
   stored: WorkflowDefinition | undefined,

@@ -1,4 +1,4 @@
-// The catalogue of node types, by which editors and builders make agents. Source: contract §12.1.
+// Route of the node type catalogue, from which editors and builders create agents. Source: contract §12.1.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';

@@ -1,4 +1,4 @@
-// Versions of a workflow: list, draft, check, publish. Source: contract §5.1, §5.2.
+// Routes of a workflow's versions: list, draft, validate, publish. Source: contract §5.1, §5.2.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -13,7 +13,7 @@ import { workflowVersionOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
 const params = z.object({ workflow_id: idInPath });
-/** A list without a limit of its own still has this one. */
+/** Versions of a list without a limit in the query. */
 const VERSIONS_MAX = 1_000;
 
 const published = z.object({
@@ -68,7 +68,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
           200: z.object({
             is_valid: z.literal(true),
             errors: z.array(z.never()),
-            /** What keeps it from working on this gateway as it is set up. */
+            /** Problems that keep the agent from working on this gateway in its current setup. */
             warnings: z.array(workflowProblemSchema),
           }),
           ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'),

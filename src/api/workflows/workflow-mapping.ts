@@ -1,4 +1,4 @@
-// Workflows and their versions on the wire. Source: contract §5.1 to §5.3.
+// Workflows and their versions as clients get them. Source: contract §5.1 to §5.3.
 
 import type { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,7 +9,7 @@ import { isoTime, isoTimeOrNull } from '../http/values.ts';
 import { maskDefinition, maskSettings } from './masked-keys.ts';
 import type { workflowListItem, workflowOut, workflowVersionOut } from './workflow-schema.ts';
 
-/** Throws WORKFLOW_NOT_FOUND, for a foreign one too. */
+/** A workflow of the organization. Throws WORKFLOW_NOT_FOUND, also for one of another organization. */
 export async function workflowOf(
   deps: ApiDeps,
   organizationId: string,
@@ -20,8 +20,8 @@ export async function workflowOf(
   return workflow;
 }
 
-/** With its draft if there is one, else with what is published, in one statement. Throws WORKFLOW_NOT_FOUND, for a foreign
- *  one too. */
+/** A workflow with its draft, or else its published version, in one statement. Throws WORKFLOW_NOT_FOUND, also for
+ *  one of another organization. */
 export async function shownAgentOf(
   deps: ApiDeps,
   organizationId: string,
@@ -33,7 +33,7 @@ export async function shownAgentOf(
   return found;
 }
 
-/** `isLoadable`: as a client's builder can load it (shown-definition.ts). */
+/** A workflow in a reply. `isLoadable`: in a form that a client's builder can load (shown-definition.ts). */
 export function workflowOnWire(
   workflow: Workflow,
   version: WorkflowVersion | undefined,

@@ -1,4 +1,4 @@
-// Workflows: create, list, read, change, status. Source: specification §4.8, contract §5.1.
+// Workflow routes: create, list, read, change, status. Source: specification §4.8, contract §5.1.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -239,7 +239,7 @@ async function draftPatch(
   };
 }
 
-/** Throws SERVICES_INVALID, SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED. */
+/** The settings to store. Throws SERVICES_INVALID, SERVICE_KEY_MASKED, MODEL_MODE_UNSUPPORTED. */
 async function storableSettings(
   deps: ServiceRouteDeps,
   organizationId: string,
@@ -300,7 +300,7 @@ async function shownWorkflow(
   return workflowOnWire(workflow, version, { totalRuns, ...options });
 }
 
-/** A comma list; all statuses if there is none. Throws WORKFLOW_STATUS_INVALID. */
+/** Statuses of a comma-separated list; all statuses without one. Throws WORKFLOW_STATUS_INVALID. */
 function statusesOf(list: string | undefined): WorkflowStatus[] {
   if (list === undefined || list === '') return [...STATUSES];
   return list.split(',').map((word) => {

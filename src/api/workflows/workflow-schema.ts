@@ -1,5 +1,4 @@
-// Workflows and their versions on the wire. Source: specification §2.4, contract §5.1, §5.5 and
-// Appendix D.
+// Schemas of workflows and their versions. Source: specification §2.4, contract §5.1, §5.5 and Appendix D.
 
 import { z } from 'zod';
 import { DEFINITION_LIMITS } from '../../model/json-limits.ts';
@@ -17,7 +16,7 @@ export const workflowCreate = z.object({
   workflow_definition: definitionIn,
 });
 
-/** What was sent is what is kept; the schema only checks it. Null means "not set". */
+/** Configurations are stored as sent; the schema only checks them. Null means "not set". */
 const sparseConfigurations = storedObject
   .transform((settings) =>
     Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null)),

@@ -1,5 +1,6 @@
-// IMA ADPCM as WAV files hold it: four bits a sample, in blocks that begin with a sample and a step of each channel.
-// It knows no file. The package wavefile takes the blocks' heads for samples, so it is not used for this.
+// IMA ADPCM decoder for WAV data: four bits a sample, in blocks that begin with a sample and a step index for each
+// channel. It does not parse files. The package wavefile reads the block headers as samples, so it is not used for
+// this.
 // Source: IMA Digital Audio Focus and Technical Working Groups, Recommended Practices 3.00 (1992); for the order of
 // channels: Microsoft, New Multimedia Data Types and Data Techniques 3.0 (1994).
 
@@ -10,13 +11,13 @@ export interface AdpcmOptions {
   blockBytes: number;
 }
 
-/** Bytes of a block's head, and of one channel's turn in it, for each channel. */
+/** Bytes of a block's header, and of one run of samples, for each channel. */
 const TURN_BYTES = 4;
 const TURN_SAMPLES = 2 * TURN_BYTES;
 const STEP_LAST = 88;
 const INDEX_CHANGES = [-1, -1, -1, -1, 2, 4, 6, 8];
 
-/** Each is 1.1 times the one before, in whole numbers. */
+/** Step sizes. Each is 1.1 times the one before, as an integer. */
 const STEPS = [
   7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 19, 21, 23, 25, 28, 31, 34, 37, 41, 45, 50, 55, 60, 66, 73,
   80, 88, 97, 107, 118, 130, 143, 157, 173, 190, 209, 230, 253, 279, 307, 337, 371, 408, 449, 494,
@@ -25,7 +26,7 @@ const STEPS = [
   11_487, 12_635, 13_899, 15_289, 16_818, 18_500, 20_350, 22_385, 24_623, 27_086, 29_794, 32_767,
 ] as const;
 
-/** Samples of `bytes`: any bytes decode. A last block that is cut off gives what is there. */
+/** Decodes `bytes`, which may be any bytes. A truncated last block gives the samples that are there. */
 export function decodeImaAdpcm(
   bytes: Uint8Array,
   { channels, blockBytes }: AdpcmOptions,
@@ -71,8 +72,8 @@ function decodeChannel(
   }
 }
 
-/** Three bits and a half count quarters of the step, one bit has the direction. Rounded once, as ffmpeg does; the
- *  paper's shifts lose up to three steps of a sample more. */
+/** Next sample. Three bits and a half count quarters of the step, one bit is the sign. Rounded once, as ffmpeg does;
+ *  the paper's shifts lose up to three steps of a sample more. */
 function next(value: number, code: number, step: number): number {
   const change = ((2 * (code & 7) + 1) * step) >> 3;
   return Math.max(-32_768, Math.min(32_767, (code & 8) === 0 ? value + change : value - change));

@@ -1,4 +1,4 @@
-// The thread of wav-conversion: one file in, one answer out. It may be ended at any moment.
+// Worker thread of wav-conversion: converts one file and answers once. It may be terminated at any moment.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import wavefile from 'wavefile';
@@ -7,11 +7,11 @@ import { decodeImaAdpcm } from './ima-adpcm.ts';
 import type { Converted } from './wav-conversion.ts';
 
 const FORMAT_IMA_ADPCM = 17;
-/** Of one channel. */
+/** Bytes of an IMA ADPCM block header for one channel. */
 const ADPCM_HEAD_BYTES = 4;
-/** Beyond these, a file is damaged. */
+/** A file with more channels is damaged. */
 const CHANNELS_MAX = 32;
-/** Two minutes of 48 kHz stereo: what is longer is not played. */
+/** Longest audio that is converted: two minutes of 48 kHz stereo. Longer files are never played. */
 const SAMPLES_MAX = 2 * 120 * 48_000;
 
 const converted = convert(workerData as Uint8Array);
@@ -21,7 +21,7 @@ function convert(bytes: Uint8Array): Converted {
   try {
     return pcmOf(bytes);
   } catch (error) {
-    // The package throws sentences of its own, none of which quotes the file.
+    // The package's error texts never quote the file.
     return {
       reason: error instanceof Error ? `it is damaged (${error.message})` : 'it is damaged',
     };
@@ -53,18 +53,18 @@ function pcmOf(bytes: Uint8Array): Converted {
   return { wav: fileOf(of, samplesOf(file)) };
 }
 
-/** As the package has read it. */
+/** Format chunk as the package reads it. */
 interface Format {
   audioFormat: number;
   numChannels: number;
   sampleRate: number;
   blockAlign: number;
-  /** In IMA ADPCM: samples of a block and channel. */
+  /** For IMA ADPCM: samples of one block and channel. */
   validBitsPerSample: number;
 }
 
-/** Undefined if there is room for nothing but a block's head. ffmpeg writes a wrong `blockAlign` for blocks of
- *  another size than its own. */
+/** Bytes of a block. Undefined if it holds only its header. ffmpeg writes a wrong `blockAlign` for blocks of a size
+ *  other than its default. */
 function adpcmBlockBytes(
   { blockAlign, validBitsPerSample: moments }: Format,
   channels: number,
@@ -75,12 +75,12 @@ function adpcmBlockBytes(
   return bytes > headBytes ? bytes : undefined;
 }
 
-/** The bytes of the data chunk. */
+/** Bytes of the data chunk. */
 function samplesOf(file: wavefile.WaveFile): Uint8Array {
   return (file.data as { samples: Uint8Array }).samples;
 }
 
-/** With a header that every reader knows. */
+/** Writes a WAV file with a header that every reader accepts. */
 function fileOf(
   of: { rateHz: number; channels: number },
   samples: Uint8Array,

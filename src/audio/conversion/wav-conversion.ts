@@ -1,6 +1,5 @@
-// WAV files of kinds that audio/wav does not read (IMA ADPCM, RIFX, RF64 and the like), made 16-bit PCM by the
-// package wavefile in a thread of its own, which ends with the file. Whatever a file does to the package, calls do
-// not notice.
+// Converts WAV files that audio/wav cannot read (IMA ADPCM, RIFX, RF64 and others) to 16-bit PCM, with the package
+// wavefile in a thread for each file. A file that breaks the package does not affect calls.
 
 import { Worker } from 'node:worker_threads';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,16 +8,16 @@ import type { Clock } from '../../std/clock.ts';
 import { SerialQueue } from '../../std/serial-queue.ts';
 import { openWav } from '../wav.ts';
 
-/** As large as an upload may be. */
+/** Largest file: the limit of an upload. */
 const FILE_BYTES_MAX = 10_485_760;
-/** A hundred times what the largest file takes. */
+/** Deadline of a conversion: a hundred times that of the largest file. */
 const CONVERT_MS_MAX = 10_000;
-/** Files are sent by people; those beyond are sent again. */
+/** Files that wait. Further uploads are refused and can be repeated. */
 const WAITING_MAX = 20;
-/** Beside the samples, which are counted by the thread. */
+/** Heap of the thread without the samples, which the thread limits itself. */
 const HEAP_MB_MAX = 128;
 
-/** What the thread answers: a WAV file of 16-bit PCM, or why there is none. */
+/** Answer of the thread: a WAV file of 16-bit PCM, or the reason why there is none. */
 export type Converted = { wav: Uint8Array<ArrayBuffer> } | { reason: string };
 
 export class WavConverter {
@@ -26,7 +25,7 @@ export class WavConverter {
   readonly #entry: URL;
   readonly #files = new SerialQueue('WAV files', WAITING_MAX);
 
-  /** `entry`: for tests. */
+  /** `entry`: program of the thread, for tests. */
   constructor(
     clock: Clock,
     entry: URL = workerEntry('./wav-conversion-worker.ts', import.meta.url),
@@ -35,8 +34,7 @@ export class WavConverter {
     this.#entry = entry;
   }
 
-  /** A file that audio/wav reads: `bytes` themselves, if it reads them. Throws WAV_UNREADABLE, and what a full queue
-   *  throws. */
+  /** Returns a file that audio/wav can read: `bytes` itself if possible. Throws WAV_UNREADABLE, or QUEUE_FULL. */
   async readable(bytes: Uint8Array): Promise<Uint8Array> {
     if (isReadable(bytes)) return bytes;
     if (bytes.length > FILE_BYTES_MAX) throw unreadable('it is too large');
@@ -45,7 +43,7 @@ export class WavConverter {
 
   #convert(bytes: Uint8Array): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
-      // A copy, to be handed over without another.
+      // Copied once; the copy is transferred to the thread.
       const copy = new Uint8Array(bytes);
       const worker = new Worker(this.#entry, {
         workerData: copy,

@@ -4,7 +4,7 @@
 import type { NativeKernels } from '../../runtime/native-kernels.ts';
 import { BLOCK_SAMPLES, type BlockFilter, type Phases } from './resample-filter.ts';
 
-/** As in native/src/resample.c: the weights of a ratio, and the number of ratios that fit. */
+/** Constants of native/src/resample.c: largest number of weights of a ratio, and number of ratios that fit. */
 export const TAPS_MAX = 192;
 const RATIOS_MAX = 12;
 
@@ -47,7 +47,7 @@ function filtersIn(kernels: NativeKernels): FilterOf {
     const place = placeOf(phases);
     const history = new Int16Array(taps - 1);
     const past = line.subarray(0, taps - 1);
-    // The same view while frames have one length, so that no frame allocates.
+    // Reuses the view while frames have one length, so that no frame allocates.
     let piece = result.subarray(0, 0);
     let at = 0;
     let phase = 0;

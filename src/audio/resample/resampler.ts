@@ -24,7 +24,7 @@ export interface Resampler {
   reset(): void;
 }
 
-/** Of `RESAMPLED_RATES`. */
+/** Sample rates, from `RESAMPLED_RATES`. */
 export interface Rates {
   fromHz: number;
   toHz: number;
@@ -60,7 +60,7 @@ export function createResampler(rates: Rates, filterOf: FilterOf = fastestFilter
         const count = Math.min(BLOCK_SAMPLES, samples.length - from);
         written = filter.run(samples, from, count, output, written);
       }
-      // The same view while frames have one length, so that no frame allocates.
+      // Reuses the view while frames have one length, so that no frame allocates.
       if (result.buffer !== output.buffer || result.length !== written) {
         result = output.subarray(0, written);
       }
@@ -75,7 +75,7 @@ function fastestFilter(phases: Phases): BlockFilter {
   return kernels === undefined ? portableFilter(phases) : compiledFilters(kernels)(phases);
 }
 
-/** One design for each ratio: that of 22.05 kHz has 15,000 weights. */
+/** Filter designs by ratio, shared by all streams: that of 22.05 kHz has 15,000 weights. */
 const designs = new Map<string, Phases>();
 
 function phasesOf(fromHz: number, toHz: number): Phases {

@@ -3,5 +3,5 @@
 /** Tones of the rows from top to bottom, and of the columns from left to right. */
 export const DTMF_LOW_HZ = [697, 770, 852, 941] as const;
 export const DTMF_HIGH_HZ = [1_209, 1_336, 1_477, 1_633] as const;
-/** Row by row. */
+/** Keys row by row. */
 export const DTMF_DIGITS = '123A456B789C*0#D';

@@ -61,7 +61,7 @@ function fillDigit(pcm: Int16Array, digit: string): void {
   fadeOut(pcm.subarray(pcm.length - edge));
 }
 
-/** Each of the two tones: -19 dBm0. */
+/** Frequencies of the two tones, each at -19 dBm0. */
 const RING_HZ = [440, 480];
 const RING_DBFS = -22.17;
 const RING_ON_SAMPLES = 2 * RATE_HZ;
@@ -85,7 +85,7 @@ export function ringbackTone(): ToneSamples {
 
 let ring: Int16Array | undefined;
 
-/** One cycle, computed once for all calls. */
+/** One cycle of the tone, computed once for all calls. */
 function ringSound(): Int16Array {
   if (ring !== undefined) return ring;
   const peak = 32_768 * gainOfDb(RING_DBFS);
@@ -125,7 +125,7 @@ export function waitingTone(): ToneSamples {
 
 let waiting: Int16Array | undefined;
 
-/** Computed once for all calls. */
+/** One cycle of the tone, computed once for all calls. */
 function waitingSound(): Int16Array {
   if (waiting !== undefined) return waiting;
   const peak = 32_768 * gainOfDb(WAITING_DBFS);

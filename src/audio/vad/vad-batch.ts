@@ -1,5 +1,5 @@
-// Batches the windows of all streams: a window waits up to 5 ms for others, because the kernel reads its weights
-// once per batch. With few streams open there is nothing to wait for, and each window runs at once.
+// Batches the windows of all streams: a window waits up to 5 ms for others, because the kernel reads its weights once
+// per batch. With few open streams batching has no benefit, and each window runs at once.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { vadWindows } from '../../metrics/metrics.ts';
@@ -106,7 +106,8 @@ class WindowQueue {
     this.#running = false;
   };
 
-  /** First the first window of each stream, then the second windows and so on; returns how many ran. */
+  /** Runs the first window of each stream, then the second windows and so on. Returns the number of windows that
+   *  ran. */
   #hearRound(round: number): number {
     const kernel = this.#kernel;
     let found = 0;

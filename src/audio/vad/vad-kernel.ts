@@ -27,13 +27,13 @@ export interface VadKernel {
   hear(count: number): void;
 }
 
-/** More than one core carries, with slots for calls that are ending. */
+/** Streams of a process: more than one core can serve, with slots for calls that are ending. */
 export const STREAMS_MAX = 2_048;
 /** The weights, 0.8 MB, have mostly left the processor's cache between two batches: larger batches are cheaper.
  *  A thousand streams bring 160 windows in 5 ms. */
 export const BATCH_MAX = 256;
 
-/** 32 ms at 8 kHz. */
+/** Samples of a window: 32 ms at 8 kHz. */
 export const WINDOW_SAMPLES = 256;
 /** The end of the previous window, as context. */
 export const CONTEXT_SAMPLES = 32;

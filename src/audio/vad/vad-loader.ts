@@ -21,7 +21,7 @@ const EXPECTED = [0.225_052, 0.259_366, 0.153_757, 0.655_694];
 const DIFFERENCE_MAX = 1e-3;
 const KERNELS: readonly VadKernel['name'][] = ['addon', 'wasm', 'portable'];
 
-/** The detector on the fastest kernel that is present; `clock` is for windows that wait for a batch. Throws as
+/** Loads the detector with the fastest kernel that is present. `clock`: for windows that wait for a batch. Throws as
  *  loadVadKernel does. */
 export function loadVad(clock: Clock, folders = nativeFolders): VadModel {
   const kernel = loadVadKernel(folders);
@@ -31,7 +31,8 @@ export function loadVad(clock: Clock, folders = nativeFolders): VadModel {
   return batchedVad(kernel, clock);
 }
 
-/** Throws NATIVE_MISSING without the weights, and NATIVE_BROKEN if weights or kernels belong to another version. */
+/** Loads the kernel. Throws NATIVE_MISSING without the weights, and NATIVE_BROKEN if weights or kernels belong to
+ *  another version. */
 export function loadVadKernel(folders = nativeFolders): VadKernel {
   const bytes = readArtefact('silero-v6-8k.bin', folders);
   if (bytes === undefined) {

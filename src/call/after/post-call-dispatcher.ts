@@ -1,5 +1,5 @@
-// Work after calls, on every node: reviews, then webhooks. The store holds the due work, so that none is lost with
-// a process.
+// Dispatcher of the work after calls (reviews, then webhooks), on every node. The due work is in the store, so that a
+// killed process loses none.
 
 import { deliveries, deliveryOldestSeconds } from '../../metrics/metrics.ts';
 import { ClaimLoop } from '../../std/claim-loop.ts';
@@ -11,12 +11,13 @@ import { POST_CALL_LEASE_MS, type PostCallJobDeps, runPostCallJob } from './post
 import { ATTEMPTS_MAX, type DeliverDeps, deliverWebhook } from './webhook-delivery.ts';
 
 const LOOK_MS = 1_000;
-/** Reviews wait for models, deliveries for receivers: neither costs this process much. */
+/** Concurrent jobs and deliveries. Reviews wait for models, deliveries for receivers: neither costs this process
+ *  much. */
 const AFTERWORK_SLOTS = 16;
 const DELIVERY_SLOTS = 32;
-/** Of one organization, so that slow receivers of one do not delay the others. */
+/** Slots that one organization may use at once, so that its slow receivers do not delay other organizations. */
 const SLOTS_PER_ORGANIZATION = 8;
-/** Longer than a send and the statements around it. */
+/** Lease of a claimed delivery. Longer than a send and the statements around it. */
 const DELIVERY_LEASE_MS = 60_000;
 const MEASURE_MS = 15_000;
 
@@ -74,7 +75,7 @@ export class PostCallDispatcher {
     void this.#measuring.start();
   }
 
-  /** A run was completed in this process. */
+  /** Looks for due work at once: a run was completed in this process. */
   wake(): void {
     this.#afterworks.wake();
   }
@@ -85,7 +86,7 @@ export class PostCallDispatcher {
     await Promise.all([this.#afterworks.stop(), this.#deliveries.stop()]);
   }
 
-  /** Due deliveries; one whose last attempt was interrupted by a kill is over. */
+  /** Claims due deliveries. A delivery whose last attempt was interrupted by a kill gets no further attempt. */
   async #claimDeliveries(limit: number, except: readonly string[]): Promise<ClaimedDelivery[]> {
     const { store, log } = this.#deps;
     const claim = { limit, except, leaseMs: DELIVERY_LEASE_MS, attemptsMax: ATTEMPTS_MAX };
@@ -93,7 +94,7 @@ export class PostCallDispatcher {
     for (const { id, runId, state } of claimed) {
       if (state !== 'dead_letter') continue;
       deliveries.inc({ result: 'dead_letter' });
-      log.warn({ deliveryId: id, runId }, 'webhook given up: its last attempt was cut short');
+      log.warn({ deliveryId: id, runId }, 'webhook abandoned: its last attempt was interrupted');
     }
     return claimed.filter(({ state }) => state === 'sending');
   }

@@ -21,16 +21,16 @@ import { annotationKey, failedReview, reviewCall } from './review.ts';
 import type { ReviewModelDeps } from './review-model.ts';
 import { deliveryOf } from './webhook-payload.ts';
 
-/** All reviews of a run together. */
+/** Deadline of all reviews of a run together. */
 const REVIEWS_MS = 120_000;
 /** Longer than the reviews and the statements around them. */
 export const POST_CALL_LEASE_MS = 180_000;
 /** Attempts of the reviews, including those interrupted by a kill. */
 const REVIEW_TRIES_MAX = 3;
 const REVIEW_AGAIN_MS = 20_000;
-/** A review is not repeated once its call has been over for this long: its webhooks wait for it. */
+/** Time after the end of a call in which a failed review may be repeated: its webhooks wait for the review. */
 const HOLD_MS_MAX = 300_000;
-/** Work that always fails is given up after this many attempts: about two hours. */
+/** Attempts, over about two hours, after which work that always fails is abandoned. */
 const TRIES_MAX = 20;
 const AGAIN_FIRST_MS = 5_000;
 const AGAIN_MS_MAX = 600_000;
@@ -42,7 +42,7 @@ export interface PostCallJobDeps extends ReviewModelDeps {
   publicUrl: string;
 }
 
-/** True if the run has deliveries that can be sent. */
+/** Returns true if the run has deliveries that can be sent. */
 export async function runPostCallJob(
   deps: PostCallJobDeps,
   work: PostCallJob,
@@ -54,10 +54,10 @@ export async function runPostCallJob(
     return await attempt(deps, work, stop);
   } catch (error) {
     if (claims >= TRIES_MAX) {
-      log.error({ err: error, runId }, 'afterwork of a call given up');
+      log.error({ err: error, runId }, 'work after a call abandoned');
       await store.afterworks.finish(runId, []);
     } else {
-      log.warn({ err: error, runId, claims }, 'afterwork of a call failed');
+      log.warn({ err: error, runId, claims }, 'work after a call failed');
       const delayMs = Math.min(AGAIN_MS_MAX, AGAIN_FIRST_MS * 2 ** (claims - 1));
       await store.afterworks.postpone(work, delayMs);
     }
@@ -98,7 +98,7 @@ interface Reviewing {
   configurations: Record<string, unknown>;
 }
 
-/** `again`: a review failed and should be repeated. */
+/** Runs the reviews that are not stored yet. `again`: one failed and should be repeated. */
 async function review(
   deps: PostCallJobDeps,
   { work, run, definition, configurations }: Reviewing,

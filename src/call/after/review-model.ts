@@ -10,7 +10,8 @@ import type { ReviewNodeSettings } from '../../workflow/graph/post-call-nodes.ts
 import type { GuardedHttp } from '../http/guarded-http.ts';
 import type { LanguageModelSource, SpeechOwner } from '../setup/call-services.ts';
 
-/** The model of a review whose node says `default`, by the node's `qa_provider`. None of them is announced to end. */
+/** Model of a review whose node says `default`, by the node's `qa_provider`. No vendor has announced an end of these
+ *  models. */
 const usual = new Map([
   ['openai', 'gpt-5.4'],
   ['openrouter', 'openai/gpt-5.4'],
@@ -28,7 +29,8 @@ export interface ReviewModelDeps {
 const { openai, openrouter, anthropic, azure, openai_compatible } = llmServices;
 const reviewServices = { openai, openrouter, anthropic, azure, openai_compatible };
 
-/** Undefined without a model. Call `close` when the review is over. Throws OUTSIDE_FORBIDDEN. */
+/** Creates the review's model; undefined if there is none. Call `close` when the review is over. Throws
+ *  OUTSIDE_FORBIDDEN. */
 export async function reviewModel(
   deps: ReviewModelDeps,
   review: ReviewNodeSettings,
@@ -45,13 +47,13 @@ export async function reviewModel(
   return own === undefined ? undefined : { model: own, close: () => own.close() };
 }
 
-/** Undefined if the node names no service, key or address that can be used. */
+/** Settings of the service that the node names; undefined if its service, key or address cannot be used. */
 function settingsOf(review: ReviewNodeSettings): LlmServiceSettings | undefined {
   const { provider, apiKey, endpoint } = review;
   const model = review.model === 'default' ? usual.get(provider) : review.model;
   if (apiKey === null || model === undefined) return undefined;
   const address = endpoint === null ? {} : { endpoint, base_url: endpoint };
-  // Any other service has the chat interface at an address of its own.
+  // Any other service is addressed by its chat interface, at an address of its own.
   const named = usual.has(provider) ? provider : 'openai_compatible';
   const checked = checkedService<LlmServiceSettings>(reviewServices, {
     provider: named,

@@ -19,7 +19,7 @@ export interface ReviewReply {
   raw_response: string;
 }
 
-/** Any text gives a result. */
+/** Parses a review. Never throws: any text gives a result. */
 export function readReview(text: string): ReviewReply {
   const fields = objectIn(text);
   const { tags, summary, call_quality_score: score, overall_sentiment: sentiment } = fields;
@@ -33,12 +33,12 @@ export function readReview(text: string): ReviewReply {
   };
 }
 
-/** The name of each tag, once. */
+/** Names of the tags, without duplicates. */
 export function tagNames(tags: readonly ReviewTag[]): string[] {
   return [...new Set(tags.map((tag) => (typeof tag === 'string' ? tag : tag.tag)))];
 }
 
-/** The outermost object; of a list, its first object. */
+/** The outermost JSON object in a text; if the text is a list, its first object. */
 function objectIn(text: string): Record<string, unknown> {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}');
@@ -64,7 +64,7 @@ function shortTag(tag: string): string {
   return tag.trim().slice(0, TAG_CHARACTERS_MAX);
 }
 
-/** Models also write numbers as text. */
+/** A number, or a text that holds one: models write both. Null for anything else. */
 function numberIn(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : null;

@@ -1,5 +1,5 @@
-// The input of a review: the call split by node, each part as text, and figures about it. Made from the run's event
-// log alone.
+// Input of a review: the call split by node, each part as text, and figures about it. Built from the run's event log
+// alone.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import { wordCount } from '../../std/text/unspaced-text.ts';
@@ -28,8 +28,8 @@ interface Turn {
   endMs: number;
 }
 
-/** The parts in the order in which their nodes were first used; several visits of one node are one part. Empty
- *  if no one said anything. */
+/** Splits a call into parts, in the order in which their nodes were first used; several visits of one node are one
+ *  part. Empty if the call has no speech. */
 export function partsOf(events: readonly CallEvent[]): CallPart[] {
   const turns = turnsOf(events);
   const isByNode = turns.some(({ nodeId }) => nodeId !== null);

@@ -15,7 +15,7 @@ import { type ReviewModelDeps, reviewModel } from './review-model.ts';
 import { type ReviewReply, readReview, tagNames } from './review-reply.ts';
 import { type CallPart, partsOf } from './review-transcript.ts';
 
-/** Parts of one call that are reviewed; each costs a request. */
+/** Parts of one call that are reviewed at most; each costs a request. */
 const PARTS_MAX = 10;
 const SUMMARY_CHARACTERS_MAX = 4_000;
 const TOKENS_MAX = 2_000;
@@ -23,14 +23,14 @@ const TOKENS_MAX = 2_000;
 export interface ReviewedCall {
   run: Run;
   definition: WorkflowDefinition;
-  /** Of the version that ran. */
+  /** Workflow configurations of the version that ran. */
   configurations: Record<string, unknown>;
   events: readonly CallEvent[];
 }
 
 export interface ReviewTry {
-  /** On the last attempt a failure becomes the result, instead of an error that leads to a repetition; not where the
-   *  process stops. */
+  /** Whether this is the last attempt. A failure then becomes the result instead of an error that leads to a
+   *  repetition, unless the process is stopping. */
   isLast: boolean;
   /** Wall clock, milliseconds since 1970. */
   now: number;
@@ -46,7 +46,7 @@ export function annotationKey({ nodeId }: ReviewNodeSettings): string {
   return `qa_${nodeId}`;
 }
 
-/** Throws the model's error, unless this is the last attempt. */
+/** Reviews a call. Throws the model's error, unless this is the last attempt. */
 export async function reviewCall(
   deps: ReviewModelDeps,
   review: ReviewNodeSettings,
@@ -81,7 +81,8 @@ export function failedReview(review: ReviewNodeSettings, error: string): ReviewR
   return { key: annotationKey(review), annotation, tags: [], usage: undefined };
 }
 
-/** Always the same for the same run and node. */
+/** Why the review is skipped; undefined if it is due. Always the same for the same run and node: sampling uses a
+ *  hash. */
 function reasonToSkip(review: ReviewNodeSettings, run: Run): string | undefined {
   if ((run.durationS ?? 0) < review.durationMinS) return 'call_too_short';
   if (!review.reviewsVoicemail && isVoicemail(run)) return 'voicemail';
@@ -97,7 +98,7 @@ function isVoicemail({ gatheredContext, disposition }: Run): boolean {
   return isMachine || [status, disposition].includes('voicemail_detected');
 }
 
-/** The process stops: another one may review the call. At a deadline the reason says so. */
+/** Whether the process is stopping, in which case another process may review the call. False at a deadline. */
 function isStopped({ aborted, reason }: AbortSignal): boolean {
   return aborted && codeOf(reason) !== 'TIMED_OUT';
 }
@@ -123,7 +124,7 @@ class Reviewer {
     this.#attempt = attempt;
   }
 
-  /** Throws the model's error, unless this is the last attempt. */
+  /** Reviews one part. Throws the model's error, unless this is the last attempt. */
   async look(part: CallPart): Promise<void> {
     const key = part.nodeId ?? 'whole_call';
     const named = { node_name: part.nodeName };

@@ -1,5 +1,5 @@
-// Webhook delivery: sends one signed webhook once and returns the outcome: delivered, tried again later, or a dead letter.
-// Source: contract §8.10 (limits, schedule, headers); the signature is ours.
+// Webhook delivery: sends one signed webhook once and returns the outcome: delivered, retried later, or a dead letter.
+// Source: contract §8.10 (limits, schedule, headers); the signature scheme is ours.
 
 import { createHmac } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -17,7 +17,7 @@ const RETRY_FIRST_MS = 30_000;
 const RETRY_MS_MAX = 600_000;
 /** Statuses after which the same request may succeed. */
 const RETRIED = new Set([408, 425, 429, 500, 502, 503, 504]);
-/** Of an answer, for people who search for the cause. */
+/** Characters of a receiver's answer that are kept for troubleshooting. */
 const EXCERPT_CHARACTERS_MAX = 500;
 
 export interface DeliverDeps {
@@ -28,8 +28,8 @@ export interface DeliverDeps {
   credentialHeaders: CredentialHeaders;
 }
 
-/** One attempt, reported to the store. Rejects only if the report fails: the lease then brings the delivery
- *  back. */
+/** Makes one attempt and reports it to the store. Rejects only if that report fails; the expiry of the lease then
+ *  makes the delivery due again. */
 export async function deliverWebhook(
   deps: DeliverDeps,
   delivery: Delivery,
@@ -58,7 +58,7 @@ async function attemptOnce(
   try {
     const headers = await headersOf(deps, delivery);
     const { method, url, body } = delivery;
-    // A receiver that has answered has it: sent again, it would count twice.
+    // Any answer proves that the receiver has the request: a repetition would count twice.
     const request = { method, url, headers, body: body ?? undefined, isStatusEnough: true };
     return outcomeOf(delivery, await deps.outside.send(request, deadline.signal));
   } catch (error) {
@@ -102,7 +102,7 @@ function failed(
   return { state: 'pending', retryMs: retryMs(attempts), ...facts };
 }
 
-/** Until the next attempt after the `attempts`th: 30 s, doubling, at most 10 minutes. */
+/** Pause before the next attempt, after `attempts` attempts: 30 s, doubling, at most 10 minutes. */
 export function retryMs(attempts: number): number {
   return Math.min(RETRY_MS_MAX, RETRY_FIRST_MS * 2 ** (attempts - 1));
 }
@@ -126,7 +126,8 @@ async function headersOf(
   ]);
 }
 
-/** Under our name, and under the one that existing receivers use to detect repeated deliveries. */
+/** Headers that identify a delivery and its attempt, under our prefix and under the one by which existing receivers
+ *  detect repeated deliveries. */
 function promised({ id, runId, attempts }: Delivery): [string, string][] {
   const facts = [
     ['Delivery-Id', id],
@@ -138,14 +139,14 @@ function promised({ id, runId, attempts }: Delivery): [string, string][] {
   );
 }
 
-/** Of headers of one name, in any case, the last one counts. */
+/** Merges headers: the last one of a name counts, in any case of letters. */
 function joined(headers: readonly (readonly [string, string])[]): Record<string, string> {
   const byName = new Map<string, readonly [string, string]>();
   for (const header of headers) byName.set(header[0].toLowerCase(), header);
   return Object.fromEntries(byName.values());
 }
 
-/** For people, without the address, which may contain a secret. */
+/** Error text for the delivery's record. It omits the address, which may contain a secret. */
 function wordsOf(error: unknown): string {
   if (error instanceof GatewayError) return error.message;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';

@@ -1,5 +1,5 @@
-// The payload of a webhook: rendered once, after the run's reviews, and sent unchanged in every attempt. Source:
-// contract §8.10.
+// Payload of a webhook: rendered once, after the run's reviews, and sent unchanged in every attempt. Source: contract
+// §8.10.
 
 import type { Artifact, Run } from '../../model/run.ts';
 import type { Workflow } from '../../model/workflow.ts';
@@ -34,7 +34,7 @@ export function deliveryOf(webhook: WebhookNodeSettings, facts: PayloadFacts): N
   };
 }
 
-/** The rendered template, with the call's disposition even if the template does not name it. */
+/** The rendered template. It has the call's disposition even if the template does not name it. */
 function payloadOf(webhook: WebhookNodeSettings, facts: PayloadFacts): Record<string, unknown> {
   const { now } = facts;
   const payload = renderObject(webhook.payloadTemplate, contextOf(facts), { now });

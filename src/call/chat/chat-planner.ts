@@ -35,7 +35,7 @@ export class ChatPlanner {
     this.#deps = deps;
   }
 
-  /** Throws WORKFLOW_INVALID. */
+  /** Plans a chat. Throws WORKFLOW_INVALID. */
   async plan(
     of: Pick<Run, 'organizationId' | 'initialContext'> & { id?: string },
     version: WorkflowVersion,

@@ -5,7 +5,7 @@ import type { TextChat } from '../../store/runs/text-chat.ts';
 export interface NewTextChat {
   organizationId: string;
   workflowId: string;
-  /** Null: one is generated. */
+  /** Name of the run; null: one is generated. */
   name: string | null;
   initialContext: Record<string, unknown>;
   annotations: Record<string, unknown>;
@@ -25,10 +25,10 @@ export interface TextChatService {
    *  AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
   create(wanted: NewTextChat): Promise<TextChat>;
   get(id: TextChatId): Promise<TextChat>;
-  /** The caller's words and the agent's answer. Throws TEXT_CHAT_ENDED, TEXT_CHAT_FULL, WORKFLOW_INVALID,
-   *  TEXT_CHAT_TURN_FAILED. */
+  /** Sends the caller's words and returns the agent's answer. Throws TEXT_CHAT_ENDED, TEXT_CHAT_FULL,
+   *  WORKFLOW_INVALID, TEXT_CHAT_TURN_FAILED. */
   say(id: TextChatId, text: string, expectedRevision: number | null): Promise<TextChat>;
-  /** A chat that has ended is unchanged. */
+  /** Ends the chat. A chat that has ended is unchanged. */
   end(id: TextChatId, expectedRevision: number | null): Promise<TextChat>;
   /** Returns to the state after that turn; null continues from the last one. Throws TEXT_CHAT_ENDED,
    *  TEXT_CHAT_TURN_NOT_FOUND. */

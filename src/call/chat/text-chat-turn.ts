@@ -25,14 +25,14 @@ import type { PlannedModels } from '../setup/call-services.ts';
 
 /** Steps of one turn: stops a graph that runs in a cycle without the caller. */
 const STEPS_MAX = 500;
-/** Changes of service that a chat's run has, as a call's: models that fail in turn would fill its log. */
+/** Changes of service that are noted for one chat, as for a call: models that fail in turn would fill the run's log. */
 const CHANGES_MAX = 20;
 
 /** The run's log. */
 interface TurnLog {
   /** Writes a fact. */
   note: (body: CallEventBody) => void;
-  /** What it has so far, without what was taken back. */
+  /** Events of the run so far, without rewound ones. */
   noted: () => readonly CallEvent[];
   /** Milliseconds since the start of the conversation. */
   mediaMs: () => number;
@@ -56,8 +56,8 @@ export interface TurnResult {
   ended: EndReason | null;
 }
 
-/** Rejects with the signal's reason, with TEXT_CHAT_TURN_FAILED if the graph does not stop, and with errors of
- *  our own code. */
+/** Runs a turn until the agent waits or the chat is over. Rejects with the signal's reason, with
+ *  TEXT_CHAT_TURN_FAILED if the graph does not stop, and with errors of our own code. */
 export function runTurn(
   deps: TurnDeps,
   state: DialogueState,
@@ -88,7 +88,7 @@ class Turn {
   readonly #record: DialogueRecord;
   readonly #dialogue: DialogueRunner;
   readonly #said: string[] = [];
-  /** Outstanding answers, by request. */
+  /** Outstanding answers, by request id. */
   readonly #awaited = new Map<number, Spoken>();
   #steps = 0;
   #ended: EndReason | null = null;
@@ -126,7 +126,8 @@ class Turn {
     this.#dialogue.dispatch(...events);
   }
 
-  /** Each turn plans its models anew: what the run has of them is not noted again. */
+  /** Notes changes and faults of the models. Each turn plans its models again: what the run already has is not noted
+   *  twice. */
   #listenToModels(): void {
     const { models, runLog } = this.#deps;
     const faults = () =>
@@ -147,7 +148,7 @@ class Turn {
     };
   }
 
-  /** The engine's actions, for a text chat. */
+  /** The engine's actions in a text chat. */
   #medium(): DialogueMedium {
     return {
       // There is no pause before the first words of a text chat.
@@ -175,7 +176,9 @@ class Turn {
   #beforeStep(event: DialogueEvent): void {
     this.#steps += 1;
     if (this.#steps > STEPS_MAX) {
-      throw new GatewayError('TEXT_CHAT_TURN_FAILED', { reason: 'it does not come to rest' });
+      throw new GatewayError('TEXT_CHAT_TURN_FAILED', {
+        reason: 'the graph runs in a cycle without the caller',
+      });
     }
     if (event.type === 'caller-turn') this.#heardCaller(event.text);
   }
@@ -185,7 +188,7 @@ class Turn {
     return SILENT;
   }
 
-  /** The words of an answer are logged before their consequences. */
+  /** Logs the words of an answer before their consequences. */
   #answered(requestId: number, text: string): DialogueInput | undefined {
     const spoken = this.#awaited.get(requestId);
     if (spoken === undefined) return undefined;
@@ -225,7 +228,7 @@ class Turn {
     });
   }
 
-  /** No more events come until the caller writes. Extractions are awaited: they belong to the turn. */
+  /** Whether no more events come until the caller writes. Extractions belong to the turn: it waits for them. */
   #isAtRest(): boolean {
     if (this.#over) return false;
     if (this.#ended !== null) return true;
@@ -256,5 +259,5 @@ function finished(utteranceId: number, heardText: string): DialogueInput {
   return { type: 'utterance-finished', utteranceId, heardText, interrupted: false };
 }
 
-/** The answer is used when it is complete. */
+/** A sink that ignores partial text: the answer is used when it is complete. */
 const SILENT = { text: () => undefined, end: () => undefined, cancel: () => undefined };

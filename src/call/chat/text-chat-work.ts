@@ -1,5 +1,5 @@
-// One piece of work on a text chat under its lease, until it is settled: a turn, an end, a rewind. Its events are
-// stored before it counts; after a kill at any line the next reader abandons the work. Source: contract §11.1.
+// One piece of work on a text chat under its lease: a turn, an end or a rewind. Its events are stored before it is
+// settled; if the process is killed at any point, the next reader abandons the work. Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -25,7 +25,7 @@ import { runTurn, type TurnDeps, type TurnResult } from './text-chat-turn.ts';
 
 /** Longest wait for a written answer. */
 export const TURN_MS_MAX = 60_000;
-/** Time after which a failed end is repeated. */
+/** Pause before a failed end is repeated. */
 const FINISH_AGAIN_MS = 60_000;
 
 export interface TextChatWorkDeps {
@@ -42,12 +42,12 @@ export interface LeasedChat {
   chat: TextChat;
   revision: number;
   idleMs: number;
-  /** From then on another process may have abandoned it: nothing is written any more. */
+  /** End of the lease. After it another process may have abandoned the work: nothing is written any more. */
   until: number;
   signal: AbortSignal;
 }
 
-/** How a chat ends that its agent does not end. */
+/** How a chat ends that was not ended by its agent. */
 export interface ChatEnding {
   reason: EndReason;
   by: EndedBy;
@@ -75,12 +75,12 @@ export class TextChatWork {
     return this.#leased(held, (work) => work.end(plan, how));
   }
 
-  /** The events after `toSeq` no longer count, nor do the turns after `turnId`; null discards nothing. */
+  /** Discards the events after `toSeq` and the turns after `turnId`; null discards nothing. */
   rewind(held: LeasedChat, to: { turnId: string; toSeq: number } | null): Promise<void> {
     return this.#leased(held, (work) => work.rewind(to));
   }
 
-  /** Abandons work that another process has left unfinished. False if another process was first. */
+  /** Abandons work that another process has left unfinished. Returns false if another process did so first. */
   abandon(chat: TextChat): Promise<boolean> {
     const { events, store, clock, log } = this.#deps;
     const { run, revision, eventSeq } = chat;
@@ -93,7 +93,7 @@ export class TextChatWork {
     });
   }
 
-  /** Stores outcome, transcript and state of a chat that has ended. May be repeated. */
+  /** Stores outcome, transcript and state of an ended chat. Safe to repeat. */
   async finish({ run }: TextChat): Promise<void> {
     await this.#deps.closing.finish(run, { reason: 'user_hangup' });
     await this.#deps.store.textChats.close(run.id);
@@ -167,7 +167,7 @@ class LeasedWork {
     const { run } = chat;
     const { initialContext } = withRunIds(run);
     const events: DialogueInput[] = [];
-    // Also if the opening was interrupted.
+    // True also after an interrupted opening.
     if (chat.state === null)
       events.push({ type: 'started', direction: run.callType, initialContext });
     if (text !== null) events.push({ type: 'caller-turn', text, confidence: null, source: 'chat' });
@@ -268,7 +268,8 @@ function lastSeq({ events }: RunLog): number {
   return events.at(-1)?.seq ?? 0;
 }
 
-/** Only `settleTurn` writes the stored state; fields of a later version have their initial values. */
+/** The stored dialogue state. Only `settleTurn` writes it; fields that it lacks (of a later version) get their
+ *  initial values. */
 function stateOf({ run, state }: TextChat): DialogueState {
   if (state === null) return INITIAL_STATE;
   return { ...INITIAL_STATE, ...state, initialContext: withRunIds(run).initialContext };
@@ -278,7 +279,7 @@ function itemsOf(events: readonly CallEvent[]): Record<string, unknown>[] {
   return feedbackItems(events).map((item) => ({ ...item }));
 }
 
-/** In the form of a run's usage. */
+/** Usage of a turn, in the form of a run's usage. */
 function usageOf(events: readonly CallEvent[]): Record<string, unknown> {
   const { llm } = runOutcomeOf(events, 'unknown').usageInfo;
   return { llm };

@@ -20,13 +20,13 @@ import {
   TURN_MS_MAX,
 } from './text-chat-work.ts';
 
-/** Turns of a chat, including rewound ones: each is stored with its resulting state. */
+/** Turns of a chat at most, including rewound ones: each is stored with its resulting state. */
 export const TURNS_MAX = 200;
-/** Characters of both sides in a chat: about a model's context. */
+/** Characters of both sides in a chat at most: about a model's context. */
 export const CHARACTERS_MAX = 200_000;
 /** Concurrent turns in this process: each may wait for a model. */
 const WORKS_MAX = 200;
-/** Longer than a turn and the statements around it. */
+/** Lease of a piece of work. Longer than a turn and the statements around it. */
 const HOLD_MS = TURN_MS_MAX + 30_000;
 /** Time for turns in progress when the process stops. */
 const STOP_GRACE_MS = 5_000;
@@ -34,7 +34,7 @@ const SWEEP_MS = 300_000;
 /** Chats that are ended concurrently, in all and for one organization: each may ask a model for its values. */
 const SWEEP_SLOTS = 8;
 const SWEEP_SLOTS_PER_ORGANIZATION = 4;
-/** Attempts of a reader to repair a chat that others change meanwhile. */
+/** Reads of a reader that repairs a chat while others change it. */
 const READS_MAX = 3;
 
 export interface TextChatsDeps {
@@ -165,7 +165,7 @@ export class TextChats implements TextChatService {
     });
   }
 
-  /** Ended, or given up for lost, or its end is carried out once more. */
+  /** Ends an idle chat, abandons lost work, or repeats an end that failed. */
   async #lookAfter({ runId, revision }: DueTextChat): Promise<void> {
     const found = await this.#read(runId);
     if (found.status === 'completed') {
@@ -190,7 +190,7 @@ export class TextChats implements TextChatService {
     });
   }
 
-  /** Throws TEXT_CHAT_NOT_FOUND, RUN_NOT_TEXT_CHAT. */
+  /** The chat. Throws TEXT_CHAT_NOT_FOUND, RUN_NOT_TEXT_CHAT. */
   async #find({ organizationId, workflowId, runId }: TextChatId): Promise<TextChat> {
     const { store } = this.#deps;
     const chat = await store.textChats.get(organizationId, runId);
@@ -206,7 +206,7 @@ export class TextChats implements TextChatService {
     return chat;
   }
 
-  /** A chat that a killed process held becomes free again. */
+  /** Reads a chat, and frees it if a killed process held it. */
   async #usable(read: () => Promise<TextChat>): Promise<TextChat> {
     for (let reads = 1; ; reads += 1) {
       const chat = await read();
@@ -221,18 +221,18 @@ export class TextChats implements TextChatService {
     return hold.isOver;
   }
 
-  /** Throws TEXT_CHAT_CONFLICT. A chat that has ended may have any revision. */
+  /** Reads a chat for a change. A chat that has ended may have any revision. Throws TEXT_CHAT_CONFLICT. */
   async #forChange(id: TextChatId, expectedRevision: number | null): Promise<TextChat> {
     const chat = await this.get(id);
     if (chat.status === 'completed') return chat;
     const { revision } = chat;
-    // A client without an expectation gets the revision before the work in progress.
+    // Without an expected revision, the one before the work in progress counts.
     const expected = expectedRevision ?? (isPending(chat) ? revision - 1 : revision);
     if (isPending(chat) || expected !== revision) throw conflict(expected, revision);
     return chat;
   }
 
-  /** Throws WORKFLOW_INVALID. */
+  /** Plans the chat's engine and model. Throws WORKFLOW_INVALID. */
   async #planOf({ run }: TextChat): Promise<ChatPlan> {
     const version = await this.#deps.store.workflows.version(run.workflowId, run.definitionId);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
@@ -258,7 +258,7 @@ export class TextChats implements TextChatService {
     return { chat, revision, idleMs, until, signal: this.#abort.signal };
   }
 
-  /** Throws GATEWAY_DRAINING, QUEUE_FULL. */
+  /** Runs `work` under a lease. Throws GATEWAY_DRAINING, QUEUE_FULL. */
   async #work(
     idleS = HOLD_MS / 1_000,
     work: (hold: OwnHold) => Promise<TextChat>,
@@ -297,7 +297,8 @@ export class TextChats implements TextChatService {
   }
 }
 
-/** By this process's clock, from before it was stored, so that it ends here first. */
+/** A lease of this process. Its expiry is counted by this process's clock from before it was stored, so that it ends
+ *  here first. */
 interface OwnHold extends ChatLease {
   until: number;
 }
@@ -310,13 +311,13 @@ function conflict(expected: number, actual: number): GatewayError {
   return new GatewayError('TEXT_CHAT_CONFLICT', { expected, actual });
 }
 
-/** A chat whose definition cannot run any more can still be ended. */
+/** Undefined for WORKFLOW_INVALID: a chat whose definition cannot run any more can still be ended. */
 function noPlan(error: unknown): undefined {
   if (codeOf(error) !== 'WORKFLOW_INVALID') throw error;
   return undefined;
 }
 
-/** Throws TEXT_CHAT_FULL. */
+/** Throws TEXT_CHAT_FULL if the chat cannot take `text`. */
 function refuseFull({ turns, discarded }: TextChat, text: string): void {
   const all = [...turns, ...discarded.flatMap((each) => each.turns)];
   if (all.length >= TURNS_MAX) {

@@ -1,5 +1,5 @@
-// How long a call lasted whose process was killed, and when it ended: from its events, its recording and what
-// the provider has reported. Nothing here reads the clock: the call was over long before anybody looked.
+// Duration and end of a call whose process was killed, from its events, its recording and the provider's reports. Uses
+// no clock: the call was over long before it is closed.
 
 import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
 import type { Run } from '../../model/run.ts';
@@ -7,10 +7,10 @@ import { isObject } from '../../std/json.ts';
 import { recordedSeconds } from '../../store/files/recording-tracks.ts';
 import { type RunClosingDeps, type RunEnding, recordingKey } from './run-closing.ts';
 
-/** `durationS` is absent for a call without audio. */
+/** Result for a cut-off call. `durationS` is absent for a call without audio. */
 export type CutOff = Pick<RunEnding, 'durationS'> & { mediaMs: number; endedAt: number };
 
-/** Events that need a caller on the line. Others follow for seconds after one has left. */
+/** Events that need a caller on the line. Others may follow for seconds after the caller has left. */
 const ON_THE_LINE: ReadonlySet<CallEventBody['type']> = new Set([
   'media.started',
   'media.interrupted',
@@ -40,7 +40,7 @@ export async function recordedMs(
   }
 }
 
-/** `recorded`: as `recordedMs` returns it. */
+/** Computes duration and end. `recorded`: the result of `recordedMs`. */
 export function cutOffOf(
   run: Run,
   events: readonly CallEvent[],
@@ -58,8 +58,8 @@ export function cutOffOf(
   return { mediaMs, endedAt, durationS: Math.max(0, mediaMs - answeredMs) / 1_000 };
 }
 
-/** What speech services were used for, as far as it is known: a session notes it only as it closes. Empty if it
- *  has. */
+/** Usage of the speech services, as far as it is known, for a session that was killed before it noted its usage.
+ *  Empty if the session has noted it. */
 export function usageOf(
   run: Run,
   events: readonly CallEvent[],
@@ -86,7 +86,7 @@ export function usageOf(
   return usage;
 }
 
-/** Of what the caller has heard; what was synthesized beyond that is lost with the process. */
+/** Characters that the caller heard. Text that was synthesized beyond that is lost with the process. */
 function heardCharacters(events: readonly CallEvent[]): number {
   return events.reduce(
     (sum, { body }) => sum + (body.type === 'agent.said' ? body.text.length : 0),
@@ -94,7 +94,7 @@ function heardCharacters(events: readonly CallEvent[]): number {
   );
 }
 
-/** Wall clock at media time 0. Its event may have been lost with the process. */
+/** Wall clock at media time 0. `media.started` may have been lost with the process. */
 function mediaStartAt({ startedAt }: Run, events: readonly CallEvent[]): number | undefined {
   const started = events.find(({ body }) => body.type === 'media.started');
   return started === undefined ? startedAt?.getTime() : started.at - started.mediaMs;
@@ -104,20 +104,20 @@ function lastMs(events: readonly CallEvent[]): number {
   return events.reduce((last, { mediaMs }) => Math.max(last, mediaMs), 0);
 }
 
-/** How long the provider says that the call was up; 0 if it has not said. */
+/** Milliseconds that the call was up according to the provider; 0 if it has reported none. */
 function reportedMs(run: Run): number {
   const seconds = callbacksOf(run).map(({ duration }) => duration);
   return 1_000 * Math.max(0, ...seconds.filter((each) => typeof each === 'number'));
 }
 
-/** Of a call without media: what was the last to be known of it. */
+/** Wall clock of the last known sign of a call without media. */
 function lastSignAt(run: Run, events: readonly CallEvent[]): number {
   const reported = callbacksOf(run).map(({ timestamp }) => Date.parse(String(timestamp)));
   const known = [run.createdAt.getTime(), ...reported.filter(Number.isFinite)];
   return events.reduce((last, { at }) => Math.max(last, at), Math.max(...known));
 }
 
-/** What the store has kept of the provider's callbacks: some hundred at most. */
+/** The provider's callbacks that the store has kept: about a hundred at most. */
 function callbacksOf({ logs }: Run): Record<string, unknown>[] {
   const entries = logs['telephony_status_callbacks'];
   return Array.isArray(entries) ? entries.filter(isObject) : [];

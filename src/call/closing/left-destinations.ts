@@ -1,14 +1,14 @@
-// Destinations of warm transfers that a killed process left alone: it had dialled them, or they listened to the
-// announcement, and nobody else hangs them up. Their calls' ids were stored as the provider gave them.
+// Destinations of warm transfers that a killed process left without a party: dialled, ringing, or listening to the
+// announcement. Crash recovery hangs them up by the call ids that were stored when the provider returned them.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { Run } from '../../model/run.ts';
 import { isWarmTransfer } from '../../model/transfer-id.ts';
 import { isObject } from '../../std/json.ts';
 
-/** Of the entry that is stored when the destination's call has an id. */
+/** Status of the entry that is stored when the provider has returned the id of the destination's call. */
 export const DIALLED = 'transfer-dialled';
-/** How far a destination is that nobody talks with: as entries of the run's callbacks name it. */
+/** Statuses, in entries of the run's callbacks, of a destination that is connected to no other party. */
 const LEFT: ReadonlySet<string> = new Set([
   DIALLED,
   'transfer-ringing',
@@ -16,7 +16,7 @@ const LEFT: ReadonlySet<string> = new Set([
   'transfer-answering-machine',
 ]);
 
-/** The provider's ids of their calls. Not of one that is over, or talks with the caller. */
+/** The provider's ids of such destinations' calls. Excludes destinations that are over or connected to the caller. */
 export function leftDestinations({ logs }: Run, events: readonly CallEvent[]): string[] {
   const entries = logs['telephony_status_callbacks'];
   if (!Array.isArray(entries)) return [];

@@ -1,5 +1,5 @@
-// Hang-up at a call's provider: the only request that does it, with one deadline, and repeated within it. It works
-// wherever the call is held: in this process, on another node, or nowhere.
+// Hang-up of a call at its provider: the only place that sends the request, with one deadline and retries within it.
+// Works wherever the call is held: in this process, on another node, or nowhere.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { sendRepeatedly } from '../../telephony/provider/repeated-command.ts';
 
-/** A provider answers within a second; a closing does not wait longer. */
+/** Deadline of a hang-up with its retries. A provider answers within a second; a closing does not wait longer. */
 const HANG_UP_MS_MAX = 5_000;
 
 /** The provider and configuration of a call. */
@@ -35,7 +35,7 @@ export class ProviderHangUp {
     this.#deps = deps;
   }
 
-  /** Has no effect on a call that is over. Throws PROVIDER_* codes, TIMED_OUT. */
+  /** Hangs up. Has no effect on a call that is over. Throws PROVIDER_* codes, TIMED_OUT. */
   async hangUp({ provider, configuration }: Line, callId: string): Promise<void> {
     const { clock } = this.#deps;
     const { credentials } = configuration;
@@ -49,7 +49,7 @@ export class ProviderHangUp {
     }
   }
 
-  /** Best effort, for a call that is closed in any case. Never rejects. */
+  /** Hangs up, best effort, a call that is closed in any case. Never rejects. */
   async attempt(line: Line, callId: string, runId?: string): Promise<void> {
     try {
       await this.hangUp(line, callId);
@@ -58,7 +58,7 @@ export class ProviderHangUp {
     }
   }
 
-  /** Throws CALL_OUT_OF_REACH if the call's provider is unknown, and what `hangUp` does. */
+  /** Hangs up a run's call. Throws what `hangUp` throws, and CALL_OUT_OF_REACH if the call's provider is unknown. */
   async hangUpRun(run: Run): Promise<void> {
     const { providerCallId } = run;
     const line = providerCallId === null ? undefined : await this.lineOf(run);

@@ -1,6 +1,6 @@
-// Closes runs. Every ending of a call or a text chat comes through here, in this order: claim the end in
-// the event log, hang up, store the events, write the transcript, complete the run, release the log, notify.
-// What a second closer or a kill meets at each step, and all deadlines: docs/closing.md.
+// Closes runs. Every end of a call or a text chat passes through this file, in this order: claim the end in the event
+// log, hang up, store the events, write the transcript, complete the run, release the log, notify.
+// A second closer or a kill at each step, and all deadlines: docs/closing.md.
 
 import type { Log } from '../../log.ts';
 import { callSeconds, callsEnded } from '../../metrics/metrics.ts';
@@ -20,12 +20,13 @@ import { feedbackItems } from '../log/realtime-feedback.ts';
 import { type RunOutcome, runOutcomeOf } from '../log/run-outcome.ts';
 import { transcriptLines, transcriptText } from '../log/transcript.ts';
 
-/** For the events, and again for the outcome: a slower store counts as away. */
+/** Deadline for storing the events, and again for the outcome: a slower store counts as unavailable. */
 const STORE_MS_MAX = 10_000;
 /** Interval of the attempts to store an outcome, and their number: a quarter of an hour. */
 const AGAIN_MS = 10_000;
 const TRIES_MAX = 90;
-/** Kept beside the run, some 6 MB: two hours of a talkative call, of longer ones the last. The event log has all. */
+/** Items stored with the run, about 6 MB: two hours of a talkative call, the last ones of a longer call. The event
+ *  log has all. */
 const FEEDBACK_ITEMS_MAX = 20_000;
 
 export type EndedBy = 'caller' | 'agent' | 'provider' | 'gateway';
@@ -35,7 +36,7 @@ export interface RunEnding {
   by: EndedBy;
   /** Seconds since the answer. Default: 0, the call was never connected. */
   durationS?: number;
-  /** Media time of the end. Default: 0. */
+  /** Media time of the end, in milliseconds. Default: 0. */
   mediaMs?: number;
   /** When the call ended, milliseconds since 1970. Default: now. */
   endedAt?: number;
@@ -43,9 +44,9 @@ export interface RunEnding {
   fault?: { code: string; message: string };
   /** Counts the call among those that ended at this provider, and its length if it has a duration. */
   provider?: ProviderName;
-  /** Of the version that ran. Default: read if there is a transcript to write. */
+  /** Workflow configurations of the version that ran. Default: read if there is a transcript to write. */
   settings?: Record<string, unknown>;
-  /** False: no review and no webhook follows. Default: what the agent has, which is read then. */
+  /** Whether a review or webhook follows. Default: read from the agent. */
   hasAfterwork?: boolean;
   /** Run by the closer that claims the end, before anything is stored. Must not reject. */
   onClaimed?: () => Promise<void>;
@@ -57,7 +58,7 @@ export interface RunClosingDeps {
   store: Pick<Store, 'runs' | 'workflows' | 'serviceFaults'>;
   files: Pick<FileStore, 'stat' | 'write'>;
   events: EventLog;
-  /** Undefined: runs have no cost. */
+  /** Price table; undefined: runs have no cost. */
   prices?: PriceTable | undefined;
   clock: Clock;
   log: Log;
@@ -65,7 +66,7 @@ export interface RunClosingDeps {
 
 type Ended = Pick<RunEnding, 'reason' | 'settings' | 'hasAfterwork'>;
 
-/** What others in this process may do about a run that is completed. */
+/** Facts about a completed run for other parts of this process. */
 export type CompletedRun = { hasAfterwork: boolean };
 
 export class RunClosing {
@@ -143,7 +144,7 @@ export class RunClosing {
     await ending.onClaimed?.();
   }
 
-  /** Events that the store refuses now stay in the queue; the outcome does not need them. */
+  /** Stores the run's events. Events that the store refuses now stay in the queue; the outcome does not need them. */
   async #flush({ id }: Run): Promise<void> {
     const { clock, events, log } = this.#deps;
     await withDeadline(clock, STORE_MS_MAX, 'store the events', events.flush()).catch(
@@ -151,8 +152,8 @@ export class RunClosing {
     );
   }
 
-  /** Never changes how a completed run ended. Files are written before the run names them, and the workflow
-   *  names the disposition before the run is completed: after a kill in between, the run is still open. */
+  /** Stores the outcome. Never changes how a completed run ended. Files are written before the run names them, and
+   *  the workflow lists the disposition before the run is completed: after a kill in between, the run is still open. */
   async #complete(run: Run, { events }: RunLog, ended: Ended): Promise<void> {
     const { clock, store, log } = this.#deps;
     const counting = effectiveEvents(events);
@@ -177,7 +178,7 @@ export class RunClosing {
     else log.warn({ ...facts, faultCodes }, 'run completed');
   }
 
-  /** For the owner of the services; the run is completed without it. */
+  /** Notes faults of speech services for their owner. The run is completed even if this fails. */
   async #noteFaults(
     { id: runId, organizationId }: Run,
     faults: readonly MetServiceFault[],
@@ -217,7 +218,7 @@ export class RunClosing {
       log.error({ err: error, runId: run.id }, 'recording not found on the disk');
     });
     return {
-      // A file of no bytes: the media ended before they started.
+      // An empty file: the media ended before any audio.
       ...(recording === undefined || recording.size === 0
         ? {}
         : { recordingKey: recordingKey(run.id) }),
@@ -239,7 +240,7 @@ export class RunClosing {
       await files.write(transcriptKey(run.id), Buffer.from(text));
       return true;
     } catch (error) {
-      // The words are in the event log as well; a full disk must not keep the run open.
+      // The event log has the words as well; a full disk must not keep the run open.
       log.error({ err: error, runId: run.id }, 'transcript not written');
       return false;
     }
@@ -259,7 +260,7 @@ function withEndTimestamps(settings: Record<string, unknown> | undefined): boole
   return isObject(chosen) && chosen['include_end_timestamps'] === true;
 }
 
-/** Each once, in their order. */
+/** Fault codes without duplicates, in the order of the log. */
 function faultCodesOf(events: readonly CallEvent[]): string[] {
   const codes = events.flatMap(({ body }) => (body.type === 'fault' ? [body.code] : []));
   return [...new Set(codes)];
@@ -276,8 +277,8 @@ interface ServiceResults {
 
 const JOBS = { 'model.usage': 'llm', 'speech.usage': 'tts', 'recognition.usage': 'stt' } as const;
 
-/** What a call's log says of its speech services: which have a fault that goes on until their owner changes something,
- *  and which worked. A service with such a fault did not work, even if it did before or after. */
+/** Results of a call's speech services, from its log: services with a fault that lasts until their owner changes
+ *  something, and services that worked. A service with such a fault did not work, even if it did before or after. */
 function serviceResultsOf(events: readonly CallEvent[]): ServiceResults {
   const faults = new Map<string, MetServiceFault>();
   const worked = new Map<string, ServiceName>();

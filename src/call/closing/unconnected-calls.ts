@@ -1,5 +1,5 @@
-// Ends calls that never reached our media: busy, not answered, refused, failed, lost. run-closing closes the run;
-// this file decides how such a call ended, and stops its ringing.
+// Ends calls that never reached our media: busy, not answered, refused, failed, lost. Decides how such a call ended and
+// stops its ringing; run-closing closes the run.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -20,7 +20,7 @@ export interface UnconnectedCall extends Line {
 
 /** The registry of calls without media in this process. */
 export interface UnconnectedCallList {
-  /** The call will not come any more. */
+  /** Removes a call whose media will not come any more. */
   removeUnconnected(runId: string): void;
 }
 
@@ -39,10 +39,10 @@ interface Ending extends Pick<RunEnding, 'fault'> {
   by: 'provider' | 'gateway';
 }
 
-/** For a call that was ringing when its gateway stopped: it may be placed again. */
+/** Fault of a call that was ringing when its gateway stopped: it may be placed again. */
 export const GATEWAY_STOPPED = {
   code: 'GATEWAY_STOPPED',
-  message: 'The gateway stopped before anybody answered',
+  message: 'The gateway stopped before the call was answered',
 };
 
 /** Calls whose media failed a moment ago; a PBX ends each within a second or so. */
@@ -50,14 +50,14 @@ const FAULTS_MAX = 1_000;
 
 export class UnconnectedCalls {
   readonly #deps: UnconnectedCallsDeps;
-  /** By run: why its media could not be opened, until its end is reported. */
+  /** Why a call's media could not be opened, by run, until the end of the call is reported. */
   readonly #mediaFaults = new Map<string, { code: string; message: string }>();
 
   constructor(deps: UnconnectedCallsDeps) {
     this.#deps = deps;
   }
 
-  /** The media of a call failed, and the PBX may report its end next: the run then says why. */
+  /** Notes why a call's media failed. The PBX may report the end of the call next: the run then gives this reason. */
   noteMediaFault(runId: string, error: unknown): void {
     this.#mediaFaults.set(runId, faultOf(error));
     const [oldest] = this.#mediaFaults.keys();
@@ -65,8 +65,8 @@ export class UnconnectedCalls {
       this.#mediaFaults.delete(oldest);
   }
 
-  /** May be called several times for one run: the first reason counts, and the call is hung up once. Throws if
-   *  the store is away. */
+  /** Ends a call. May be called several times for one run: the first reason counts, and the call is hung up once.
+   *  Throws if the store is unavailable. */
   end(call: UnconnectedCall, { by, ...ending }: Ending): Promise<void> {
     const { closing, hangUps, list } = this.#deps;
     const { run, provider } = call;
@@ -88,8 +88,8 @@ export class UnconnectedCalls {
     });
   }
 
-  /** Contract §7.6: a call that could not be begun leaves a completed run that says what went wrong. Never rejects:
-   *  while the store is away the call is hung up at once, and its run is closed when the store is back. */
+  /** Ends a call that could not be connected: its run is completed with the error (contract §7.6). Never rejects:
+   *  while the store is unavailable the call is hung up at once, and its run is closed when the store is back. */
   async fail(call: UnconnectedCall, error: unknown): Promise<void> {
     const { list, log } = this.#deps;
     const { id } = call.run;
@@ -115,7 +115,7 @@ export class UnconnectedCalls {
     });
   }
 
-  /** Ends a call that no gateway will answer any more. Throws if the store is away. */
+  /** Ends a call that no gateway will answer any more. Throws if the store is unavailable. */
   async abandon(call: UnconnectedCall, fault?: RunEnding['fault']): Promise<void> {
     const { store, list } = this.#deps;
     const { id } = call.run;
@@ -137,7 +137,8 @@ export function unconnectedReason(status: TerminalStatus): EndReason {
   return status === 'completed' ? 'system_connect_error' : status;
 }
 
-/** For `startFailure`, and for clients that read the run. Once for each run. */
+/** Stores why a call could not be started, for `startFailure` and for clients that read the run. At most once for
+ *  each run. */
 export async function noteStartFailure(
   { store, clock }: Pick<UnconnectedCallsDeps, 'store' | 'clock'>,
   runId: string,
@@ -150,12 +151,12 @@ export async function noteStartFailure(
   });
 }
 
-/** Why the run's call could not be started; undefined if it was. In words for clients. */
+/** Why the run's call could not be started, as a text for clients; undefined if it was started. */
 export function startFailure({ logs }: Run): string | undefined {
   const entries = logs['telephony_status_callbacks'];
   if (!Array.isArray(entries)) return undefined;
   for (const entry of entries) {
-    // A provider's own callback names its call.
+    // Entries of a provider's callbacks have the id of their call.
     if (!isObject(entry) || 'call_id' in entry || !isObject(entry['data'])) continue;
     const { error } = entry['data'];
     if (typeof error === 'string') return error;

@@ -21,7 +21,7 @@ export class AnsweredCalls {
     this.#deps = deps;
   }
 
-  /** A call that cannot be connected is refused. Never rejects. */
+  /** Connects the call, or refuses it if that fails. Never rejects. */
   async connect({ call, callId }: { call: ProviderCall; callId: string }): Promise<WebhookReply> {
     const { watchdog, preparation, actions, log } = this.#deps;
     const { run, provider, configuration } = call;

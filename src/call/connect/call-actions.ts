@@ -1,6 +1,6 @@
-// Performs what connects or refuses a call at its provider: the reply to the webhook, and where a reply does not do it
-// a command to the provider's REST interface. The reply waits REPLY_MS for the command: a provider repeats a webhook that
-// got no reply, so that a process that dies within that time leaves the call to the next delivery.
+// Performs what connects or refuses a call at its provider: the reply to the webhook and, where a reply is not enough,
+// a command over the provider's REST interface. The reply waits REPLY_MS for the command: a provider repeats a webhook
+// without a reply, so that the call of a process that dies within that time is handled at the next delivery.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -9,9 +9,9 @@ import type { CallAction, WebhookReply } from '../../telephony/provider/provider
 import { sendRepeatedly } from '../../telephony/provider/repeated-command.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 
-/** Providers give up on a reply after two seconds. */
+/** Longest delay of a reply. Providers give up after two seconds. */
 const REPLY_MS = 1_500;
-/** For all attempts of a command: the caller waits meanwhile. */
+/** Deadline of a command with all attempts: the caller waits meanwhile. */
 const COMMAND_MS = 8_000;
 
 export class CallActions {

@@ -1,5 +1,5 @@
-// Asks a provider about a call whose webhook proves less than its content. Requests about one call are limited: the
-// sender of a webhook that anyone may send, or repeat, must not use up the account's budget of requests.
+// Asks a provider about a call whose webhook does not prove its content. Requests about one call are limited: the sender
+// of unsigned or repeated webhooks must not use up the account's request budget.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -15,19 +15,19 @@ import type {
 } from '../../telephony/provider/provider.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 
-/** For one confirmation, with its repetitions: the provider waits for our reply meanwhile. */
+/** Deadline of one confirmation with its retries: the provider waits for our reply meanwhile. */
 const CONFIRM_MS = 4_000;
-/** A new call may be missing in the provider's lists at first. It is looked for again within this time: a provider gives
- *  up on a reply after about two seconds. */
+/** Time in which a new call is looked for again: it may be missing in the provider's lists at first. A provider
+ *  gives up on a reply after about two seconds. */
 const LISTED_MS = 1_500;
 const ATTEMPTS_MAX = 4;
-/** Before the second attempt; each further pause is twice as long. */
+/** Pause before the second attempt; each further pause is twice as long. */
 const PAUSE_MS = 200;
-/** Confirmations of one call at once; a call has about ten changes of its state. */
+/** Burst of confirmations for one call; a call has about ten state changes. */
 const BURST_MAX = 20;
-/** One more becomes possible in this time. */
+/** Time in which one more confirmation becomes possible. */
 const REFILL_MS = 10_000;
-/** Calls whose confirmations are counted. Beyond, the oldest is removed: more than a process holds. */
+/** Calls whose confirmations are counted, more than a process holds. Beyond, the oldest is removed. */
 const CALLS_MAX = 10_000;
 
 export interface AskedCall {
@@ -53,7 +53,7 @@ interface Allowance {
 export class CallConfirmation {
   readonly #clock: Clock;
   readonly #log: Log;
-  /** By configuration and call, least recently asked first. */
+  /** Allowances by configuration and call, least recently asked first. */
   readonly #allowances = new Map<string, Allowance>();
 
   constructor({ clock, log }: { clock: Clock; log: Log }) {
@@ -61,7 +61,7 @@ export class CallConfirmation {
     this.#log = log;
   }
 
-  /** `event` as far as the provider confirms it, undefined if it does not. Throws PROVIDER_*. */
+  /** `event` as far as the provider confirms it; undefined if it does not. Throws PROVIDER_*. */
   async confirmed(
     { run, configuration, provider }: ProviderCall,
     event: CallStep & { kind: 'status' },
@@ -75,7 +75,7 @@ export class CallConfirmation {
       this.#log.warn(facts, 'status not confirmed by the provider');
     }
     if (found === undefined) {
-      // A provider may forget a call with its end; its id is known to the provider and to us alone.
+      // A provider may delete a call at its end; only the provider and the gateway know its id.
       const isEnd = isTerminal(status) && run.providerCallId === callId;
       return isEnd ? { ...event, durationS: null, raw: { confirmed_status: 'gone' } } : undefined;
     }
@@ -83,18 +83,18 @@ export class CallConfirmation {
     return { ...event, status: found.status, durationS: found.durationS, raw };
   }
 
-  /** Whether the call was not asked about too often. */
+  /** Whether the call may be asked about again at this moment. */
   mayAsk(call: AskedCall): boolean {
     return this.#allowance(call).left >= 1;
   }
 
-  /** What the provider says of the call; undefined if it knows none. Throws PROVIDER_*: PROVIDER_CAPACITY also if the call
-   *  was asked about too often. */
+  /** Looks the call up at its provider; undefined if the provider does not know it. Throws PROVIDER_*:
+   *  PROVIDER_CAPACITY also if the call was asked about too often. */
   async look(call: AskedCall): Promise<CallSnapshot | undefined> {
     return this.#within(call, (signal) => ask(call, signal));
   }
 
-  /** As `look`, for a call that began a moment ago. */
+  /** Looks up a call that began a moment ago, with retries for LISTED_MS. Otherwise as `look`. */
   async lookForNew(call: AskedCall): Promise<CallSnapshot | undefined> {
     const startedMs = this.#clock.monotonicMs();
     return this.#within(call, async (signal) => {
@@ -118,7 +118,7 @@ export class CallConfirmation {
     }
   }
 
-  /** Throws PROVIDER_CAPACITY. */
+  /** Counts one request. Throws PROVIDER_CAPACITY. */
   #count(call: AskedCall): void {
     const { provider } = call;
     const key = keyOf(call);
@@ -132,7 +132,7 @@ export class CallConfirmation {
     throw new GatewayError('PROVIDER_CAPACITY', { provider: provider.name, reason });
   }
 
-  /** At this moment. */
+  /** The call's allowance at this moment. */
   #allowance(call: AskedCall): Allowance {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#allowances.get(keyOf(call)) ?? { left: BURST_MAX, atMs: nowMs };

@@ -1,5 +1,5 @@
-// Plans a call while its phone rings: its agent's version, tools, clips and first words. Whether media are admitted
-// for it is decided in call-preparation.
+// Plans a call while its phone rings: the agent's version, tools, clips and first words. call-preparation decides
+// whether media are admitted for it.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -32,7 +32,7 @@ export interface CallPlannerDeps {
 }
 
 export interface PlannedCall extends UnconnectedCall {
-  /** The version of a run that this process has just created: nothing needs to be looked up then. */
+  /** The version of a run that this process has just created, so that no lookup is needed. */
   fresh?: WorkflowVersion | undefined;
 }
 
@@ -43,7 +43,7 @@ export class CallPlanner {
     this.#deps = deps;
   }
 
-  /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
+  /** Plans a call. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
   async plan(call: PlannedCall): Promise<CallPlan> {
     const { services, sounds: library, fetches } = this.#deps;
     const { configuration, provider } = call;
@@ -71,26 +71,26 @@ export class CallPlanner {
     return { ...planned, preCall, faults };
   }
 
-  /** Renders the agent's first words into the prompt cache once they are known; a service's voice keeps those that are
-   *  the same in every call. A failure appears again in the call. */
+  /** Renders the agent's first words into the prompt cache once they are known. A service's voice keeps words that
+   *  are the same in every call. A failure appears again in the call. */
   prepareFirstWords(plan: CallPlan): void {
     onceFetched(plan, (initialContext) => this.#render(plan, initialContext));
   }
 
-  /** False if another process has the call, as after a webhook that the provider repeated to it: a second stream would
-   *  disturb the conversation. Never rejects. */
+  /** Whether this process has the call. False if another process has it, as after a webhook that the provider
+   *  repeated to that process: a second stream would disturb the conversation. Never rejects. */
   async awaitsMedia(runId: string): Promise<boolean> {
     const { store, log } = this.#deps;
     try {
       const [run, owner] = await Promise.all([store.runs.find(runId), store.runs.owner(runId)]);
       return run?.state === 'initialized' && owner?.isOwn === true;
     } catch (error) {
-      log.warn({ err: error, runId }, 'media not asked for again');
+      log.warn({ err: error, runId }, 'media not requested again');
       return false;
     }
   }
 
-  /** A run that another process may have created belongs to this one from now on. */
+  /** Takes over a run that another process may have created. */
   async #adopt(run: Run): Promise<WorkflowVersion> {
     const { store } = this.#deps;
     await store.runs.adopt(run.id);
@@ -115,7 +115,7 @@ export class CallPlanner {
     const timer = clock.after(PREPARE_MS, () => stop.abort());
     const discard = { onAudio: () => undefined, onWords: () => undefined };
     const { text } = first;
-    // Of every call of this agent: without the names and data of this one.
+    // The same words without the caller's data are the same in every call of this agent.
     const isFixed = first.text === firstWordsOf({})?.text;
     tts
       .synthesize({ text, voice, isFixed, isAhead: true }, discard, stop.signal)
@@ -124,7 +124,7 @@ export class CallPlanner {
   }
 }
 
-/** The context once its clip is loaded too. */
+/** The fetched context, after its clips are loaded. */
 async function withClips(
   clips: CallClips,
   context: PreCallFetch['context'],

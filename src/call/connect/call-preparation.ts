@@ -1,5 +1,5 @@
-// Prepares a call for its media: plans it and renders the greeting while the phone still rings, and puts a
-// single-use token into the media URL. A call whose media never come is closed.
+// Prepares a call for its media: plans it, renders the greeting while the phone still rings, and puts a single-use
+// token into the media URL. Closes a call whose media never come.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
@@ -17,11 +17,11 @@ import type { CallActions } from './call-actions.ts';
 import type { CallPlanner, PlannedCall } from './call-planner.ts';
 import type { CallRegistry } from './call-registry.ts';
 
-/** A provider opens the socket within a few seconds of our answer, or not at all. */
+/** Life of a media token. A provider opens the socket within a few seconds of our answer, or not at all. */
 export const TOKEN_MS = 60_000;
 
-/** From the command that answers a call to its media: a provider takes a second or two. Without media for longer, an
- *  equal command was carried out before, and its media came to a process that is gone. */
+/** Time from the command that answers a call to its media; a provider needs a second or two. A call without media
+ *  after it may have been answered earlier by an equal command, with its media opened to a process that is gone. */
 const MEDIA_MS_MAX = 4_000;
 
 type HostedCall = PlannedCall & { provider: HostedProvider };
@@ -39,14 +39,15 @@ export interface CallPreparationDeps {
 
 export class CallPreparation {
   readonly #deps: CallPreparationDeps;
-  /** By run: calls whose command may be a repetition. At most as many as the registry has. */
+  /** Calls whose command may be a repetition, by run. At most as many as the registry has. */
   readonly #repeated = new Map<string, { timer: Timer; openMedia: () => void }>();
 
   constructor(deps: CallPreparationDeps) {
     this.#deps = deps;
   }
 
-  /** Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is completed then. */
+  /** Prepares and answers a call. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is then
+   *  completed. */
   async answer(call: HostedCall, callId: string): Promise<WebhookReply> {
     const { tokens, publicUrl, actions, registry, unconnected } = this.#deps;
     const { provider, run } = call;
@@ -58,7 +59,7 @@ export class CallPreparation {
       return provider.webhook.acknowledge();
     }
     if (isCommand && registry.connected(run.id)) return provider.webhook.acknowledge();
-    // A command that reaches the provider twice is carried out once, with the URL of the first.
+    // A provider that gets a command twice carries it out once, with the URL of the first.
     const token = isCommand ? tokens.reissue(run.id, TOKEN_MS) : tokens.issue(run.id, TOKEN_MS);
     const request = {
       runId: run.id,
@@ -74,8 +75,8 @@ export class CallPreparation {
     });
   }
 
-  /** Asks for media of a call that may have been answered for a process that is gone. False: it is not such a call, or
-   *  was asked already. */
+  /** Requests media for a call that may have been answered by a process that is gone. Returns false if the call is
+   *  not of that kind, or if its media were already requested. */
   openMedia(runId: string): boolean {
     const repeated = this.#repeated.get(runId);
     if (repeated === undefined) return false;
@@ -93,20 +94,20 @@ export class CallPreparation {
     const openMedia = async (): Promise<void> => {
       if (!(await planner.awaitsMedia(runId))) return;
       const action = provider.webhook.answer({ ...request, isAnswered: true });
-      // If it fails, as for a call that rings still, the media watchdog ends the call.
+      // If it fails, for example because the call still rings, the media watchdog ends the call.
       void actions.perform(action, configuration.credentials);
     };
     const timer = clock.after(MEDIA_MS_MAX, () => this.openMedia(runId));
     this.#repeated.set(runId, { timer, openMedia: () => void openMedia() });
   }
 
-  /** Expects the call's media from now on. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is
-   *  completed then. */
+  /** Expects the call's media from now on. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is then
+   *  completed. */
   async prepare(call: PlannedCall): Promise<CallPlan> {
     const { planner, registry, unconnected } = this.#deps;
     try {
       const plan = await planner.plan(call);
-      // No media would ever take this plan.
+      // The call is already connected: no media would use this plan.
       if (registry.connected(call.run.id)) return plan;
       if (!registry.addPrepared(plan)) {
         throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
@@ -119,7 +120,7 @@ export class CallPreparation {
     }
   }
 
-  /** The webhook is a repetition: the first one has connected the call, or has sent the command that does. */
+  /** Whether the webhook is a repetition: the first one has connected the call, or has sent the command that does. */
   #isTaken({ run, provider }: PlannedCall): boolean {
     const { registry } = this.#deps;
     const isCommand = isHosted(provider) && provider.capabilities.answerStyle === 'command';

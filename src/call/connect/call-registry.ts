@@ -1,4 +1,4 @@
-// The calls of this process by state: ringing, waiting for media, in admission, with media.
+// Registry of this process's calls by state: ringing, waiting for media, in admission, with media.
 
 import type { UnconnectedCall, UnconnectedCallList } from '../closing/unconnected-calls.ts';
 import type { CallSession } from '../session/session.ts';
@@ -8,7 +8,7 @@ import type { CallPlan } from '../setup/call-plan.ts';
 const PENDING_MAX = 5_000;
 
 export class CallRegistry implements UnconnectedCallList {
-  /** At most as many as the organizations' limits allow. */
+  /** Calls that ring. At most as many as the organizations' limits allow. */
   readonly #dialled = new Map<string, UnconnectedCall>();
   readonly #pending = new Map<string, CallPlan>();
   readonly #entering = new Set<string>();
@@ -40,12 +40,12 @@ export class CallRegistry implements UnconnectedCallList {
     return this.#dialled.has(runId) || this.#pending.has(runId) || this.connected(runId);
   }
 
-  /** A call is placed: it counts until it is answered or dropped. */
+  /** Adds a call that is being placed: it counts until it is answered or dropped. */
   addRinging(call: UnconnectedCall): void {
     this.#dialled.set(call.run.id, call);
   }
 
-  /** False if too many wait already. */
+  /** Adds a call that waits for its media. Returns false if too many wait already. */
   addPrepared(plan: CallPlan): boolean {
     if (this.#pending.size >= PENDING_MAX) return false;
     this.#dialled.delete(plan.run.id);
@@ -58,7 +58,7 @@ export class CallRegistry implements UnconnectedCallList {
     return this.#pending.has(runId);
   }
 
-  /** The plan that waits for `runId`; the call is in admission from here until `activate` or `reject`. */
+  /** The plan that waits for `runId`. From then until `activate` or `reject` the call is in admission. */
   admit(runId: string): CallPlan | undefined {
     const plan = this.#pending.get(runId);
     if (plan === undefined) return undefined;
@@ -81,13 +81,13 @@ export class CallRegistry implements UnconnectedCallList {
     this.#sessions.delete(runId);
   }
 
-  /** The call will not come any more. */
+  /** Removes a call whose media will not come any more. */
   removeUnconnected(runId: string): void {
     this.#dialled.delete(runId);
     this.#pending.delete(runId);
   }
 
-  /** Whether it has media, or is in admission. */
+  /** Whether the call has media or is in admission. */
   connected(runId: string): boolean {
     return this.#sessions.has(runId) || this.#entering.has(runId);
   }

@@ -1,4 +1,4 @@
-// The services that connect calls with their media, for the folders that start and end calls.
+// Services that connect calls with their media, for the folders that start and end calls.
 
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { AnsweredCalls } from './answered-calls.ts';

@@ -74,8 +74,8 @@ export class MediaAdmissions {
     };
   }
 
-  /** For media of a connection that the gateway itself holds, which need no proof. False: no call waits for
-   *  them. */
+  /** Admits media of a connection that the gateway itself opened to a PBX; they need no token. Returns false if no
+   *  call waits for them. */
   async admitPbxMedia(
     runId: string,
     { media, isAnswered }: { media: MediaSession; isAnswered: boolean },
@@ -91,14 +91,14 @@ export class MediaAdmissions {
     return true;
   }
 
-  /** A call with early media is answered. Never rejects. */
+  /** Starts the conversation of a call with early media, which has been answered. Never rejects. */
   answer(session: CallSession): Promise<void> {
     return this.#deps.starts.answer(session);
   }
 
   async #begin(plan: CallPlan, isAnswered: boolean): Promise<BegunSession | RefusedMedia> {
     const begun = await this.#deps.starts.begin(plan, isAnswered).catch((error: unknown) => {
-      // Its media were refused for this, and no other process knows the call.
+      // The call's media were refused for this, and no other process has the call.
       void this.#deps.unconnected.fail(plan, error);
       throw error;
     });

@@ -1,5 +1,5 @@
-// What admissions of media sockets have in common: the request as the provider signed it, and a refusal. Close codes:
-// contract §7.4.
+// Parts that all admissions of media sockets share: the request as the provider signed it, and the refusal. Close
+// codes: contract §7.4.
 
 import { mediaFaults } from '../../metrics/metrics.ts';
 import type { ProviderRequest } from '../../telephony/provider/provider.ts';
@@ -19,7 +19,7 @@ export function refuseMedia(code: keyof typeof CLOSE, reason: string): RefusedMe
   return { refuse: CLOSE[code], reason };
 }
 
-/** `publicUrl` has no trailing slash. */
+/** Rebuilds the signed request. `publicUrl` has no trailing slash. */
 export function upgradeRequest(
   publicUrl: string,
   { workflowId, organizationId, runId, token }: MediaPath,

@@ -1,5 +1,5 @@
-// The watchdog of calls without media: if a dialled or answered call has no media after a while, it is looked up at
-// its provider, and its run is closed. Callbacks can be lost; no run stays open for ever.
+// Watchdog of calls without media: looks up, at its provider, a dialled or answered call that has no media after a
+// while, and closes its run. Callbacks can be lost; no run stays open for ever.
 
 import type { Log } from '../../log.ts';
 import { isTerminal } from '../../model/provider.ts';
@@ -16,9 +16,9 @@ import type { EventLog } from '../log/event-log.ts';
 import { RING_S } from '../setup/callback-urls.ts';
 import type { CallRegistry } from './call-registry.ts';
 
-/** Providers open the media socket within a second or two of the answer. */
+/** Time for the media of an answered call. Providers open the media socket within a second or two. */
 const ANSWERED_MS = 30_000;
-/** After ringing has ended for certain. */
+/** First check of a dialled call: its ringing has ended for certain. */
 const LOOK_MS = RING_S * 1_000 + ANSWERED_MS;
 const AGAIN_MS = 30_000;
 /** Checks of a call that, as its provider says, still rings: it may have waited in the provider's own queue. */
@@ -43,13 +43,13 @@ export class MediaWatchdog {
     this.#deps = deps;
   }
 
-  /** A call is dialled: it rings from now on. */
+  /** Watches a dialled call: it rings from now on. */
   dialled(call: UnconnectedCall): void {
     this.#deps.registry.addRinging(call);
     this.watch(call);
   }
 
-  /** The webhook of its answer has come: a call without media gives its place back soon. */
+  /** Watches a call whose answer webhook has come: without media it soon frees its place. */
   answered(call: UnconnectedCall): void {
     this.watch(call, ANSWERED_MS);
   }
@@ -76,7 +76,7 @@ export class MediaWatchdog {
     schedule(afterMs);
   }
 
-  /** False if there is nothing more to watch. */
+  /** Checks a call once. Returns false if there is nothing more to watch. */
   async #look(call: UnconnectedCall, tries: { looks: number }): Promise<boolean> {
     const { store, registry, unconnected } = this.#deps;
     const { id } = call.run;
@@ -84,13 +84,13 @@ export class MediaWatchdog {
     if (registry.session(id) !== undefined) return false;
     const run = await store.runs.find(id);
     const isOver = run === undefined || run.state !== 'initialized';
-    // Another process may have closed it. Another owner watches it; the calls of a dead owner are recovered.
+    // Another process may have closed the run, or owns and watches it; crash recovery takes the calls of a dead owner.
     if (isOver || (await store.runs.owner(id))?.isOwn === false) {
       this.#release(id);
       return false;
     }
     const status = (await this.#ask({ ...call, run }))?.status;
-    if (registry.connected(id)) return true; // It came while we asked.
+    if (registry.connected(id)) return true; // The media came during the request.
     tries.looks += 1;
     if ((status === 'initiated' || status === 'ringing') && tries.looks < LOOKS_MAX) return true;
     await unconnected.end(

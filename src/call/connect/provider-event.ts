@@ -1,5 +1,5 @@
-// A provider's callback about one of our runs: call status, or answering machine detection. Stored once, in any
-// order and despite repeated delivery; only progress has an effect. Source: contract §7.6.
+// Handles a provider's callback about one of our runs: call status or answering machine detection. Each event is stored
+// once, in any order and despite repeated delivery; only progress has an effect. Source: contract §7.6.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -55,10 +55,10 @@ export interface ProviderEventsDeps {
   log: Log;
 }
 
-/** What became of an event. */
+/** Result of an event. */
 export interface TakenEvent {
   reply: WebhookReply;
-  /** A call that was answered and that only a command connects to our media. */
+  /** An answered call that only a command connects to our media. */
   toConnect?: { call: ProviderCall; callId: string } | undefined;
 }
 
@@ -98,7 +98,7 @@ export class ProviderEvents {
     return provider !== undefined && isHosted(provider) ? provider : undefined;
   }
 
-  /** As `verify`, for any request. */
+  /** Finds the run's call as `verify` does, for any request. */
   async #find(
     provider: HostedProvider,
     runId: string,
@@ -108,7 +108,7 @@ export class ProviderEvents {
     const { store, verifier } = this.#deps;
     const isSigned = ({ credentials }: TelephonyConfiguration): boolean =>
       verifier.isSigned(provider, request, credentials);
-    // For what is not proven, the same look-ups for every id, so that they take as long.
+    // Unproven requests cause the same look-ups for every id, so that they take as long.
     const { run, configuration } = (await store.reportedCalls.find(runId)) ?? {};
     const isOfRun = webhook.isOfRun?.(request, runId) !== false;
     if (
@@ -125,7 +125,7 @@ export class ProviderEvents {
     return ofAccount.some(isSigned) ? undefined : 'unproven';
   }
 
-  /** The call and its id, which comes from its webhook in case the answer to our dial was lost. Throws
+  /** The call with its id. The webhook gives the id in case the answer to our dial was lost. Throws
    *  WEBHOOK_MALFORMED. */
   async withCallId(
     call: ProviderCall,
@@ -143,8 +143,8 @@ export class ProviderEvents {
     return { call: patched === undefined ? call : { ...call, run: patched }, callId };
   }
 
-  /** An event of a route that names no run: the run of its call, among the configurations of its account. Undefined if
-   *  there is none. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  /** The run of an event from a route that names no run: found by the event's call among the configurations of its
+   *  account. Undefined if there is none. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
   async runOfAccountEvent(
     name: ProviderName,
     request: ProviderRequest,
@@ -168,8 +168,8 @@ export class ProviderEvents {
     return undefined;
   }
 
-  /** Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be asked: it sends the event
-   *  again then. */
+  /** Handles a callback. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be
+   *  asked: it then sends the event again. */
   async take(sent: {
     name: ProviderName;
     runId: string;
@@ -210,7 +210,7 @@ export class ProviderEvents {
     if (event.kind === 'media-failed') await this.#takeMediaFailed(call, event);
   }
 
-  /** As far as it is proven, or the provider confirms it. Throws WEBHOOK_MALFORMED, PROVIDER_*. */
+  /** The event as far as it is proven or the provider confirms it. Throws WEBHOOK_MALFORMED, PROVIDER_*. */
   async #eventOf(call: ProviderCall, request: ProviderRequest): Promise<ProviderEvent | undefined> {
     const { webhook, capabilities } = call.provider;
     const event = webhook.parse(request);
@@ -222,7 +222,7 @@ export class ProviderEvents {
   /** Handles a status of a call, from a webhook or from a PBX. */
   async takeStatus(call: UnconnectedCall, event: CallStep): Promise<void> {
     const { run } = call;
-    // Another leg of the call may come and go.
+    // A status of another leg of the call is not followed.
     const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
     const isFollowed = isOurs && run.state !== 'completed';
     const entry = {
@@ -245,12 +245,11 @@ export class ProviderEvents {
     if (!isFollowed) return;
     await this.#noteStatus(run.id, event);
     if (!isTerminal(event.status)) return;
-    // A repeated delivery gets here as well: the first one may have failed half-way.
+    // A repeated delivery also gets here: the first one may have failed half-way.
     await this.#takeTerminal(call, event.status);
   }
 
-  /** Into the log of a call that this process runs, if it is a step forward: another process numbers the
-   *  events of its own calls. */
+  /** Logs a forward step of a call that this process runs. Another process numbers the events of its own calls. */
   async #noteStatus(runId: string, event: CallStep): Promise<void> {
     if (!this.#deps.registry.has(runId)) return;
     const runLog = await this.#deps.events.open(runId);
@@ -264,7 +263,8 @@ export class ProviderEvents {
     else session.note(body);
   }
 
-  /** With media, the close of the socket ends the call; if the close is lost, this ends the call after a moment. */
+  /** Ends a call that the provider reports as over. With media, the close of the socket ends the call; if the close
+   *  is lost, this ends the call after MEDIA_CLOSES_MS. */
   async #takeTerminal(call: UnconnectedCall, status: TerminalStatus): Promise<void> {
     const { id } = call.run;
     const session = this.#deps.registry.session(id);
@@ -273,7 +273,7 @@ export class ProviderEvents {
       return;
     }
     if (!this.#deps.registry.connected(id)) {
-      if (await this.#talksElsewhere(call.run)) return; // That process detects it by its media.
+      if (await this.#talksElsewhere(call.run)) return; // That process sees its media end.
       await this.#deps.unconnected.end(call, {
         reason: unconnectedReason(status),
         by: 'provider',
@@ -290,7 +290,8 @@ export class ProviderEvents {
     return (await this.#deps.store.runs.owner(run.id))?.isOwn === false;
   }
 
-  /** A call that talks ends with its media; one that never had any would wait for them in silence. */
+  /** Handles failed media. A connected call ends with its media; a call that never had any would wait for them in
+   *  silence. */
   async #takeMediaFailed(
     call: ProviderCall,
     event: Extract<ProviderEvent, { kind: 'media-failed' }>,
@@ -305,7 +306,7 @@ export class ProviderEvents {
     });
     const isOurs = run.providerCallId === null || run.providerCallId === event.callId;
     if (!isOurs || run.state !== 'initialized' || registry.connected(run.id)) return;
-    // They came to a process that is gone. The one that goes on with the call asks for media again.
+    // The media were opened to a process that is gone. The process that goes on with the call requests media again.
     const isLeft = run.callType === 'inbound' && !registry.has(run.id);
     if (isLeft || preparation.openMedia(run.id)) return;
     const facts = { provider: provider.name, action: 'open-media', reason: event.reason };
@@ -336,8 +337,8 @@ export class ProviderEvents {
 
 type ReportedStatus = Parameters<Store['runs']['appendCallback']>[3];
 
-/** A client reads the provider's own word for how far the call has come, where the dial's answer had one. Of callbacks
- *  out of order, or at the same moment, the furthest counts. */
+/** The status to store as `provider_status`, where the dial's answer had one: the provider's own word for the call's
+ *  progress, read by clients. Of callbacks out of order or at the same moment, the furthest counts. */
 function furtherStatus(run: Run, { status }: CallStep): ReportedStatus {
   const known = run.gatheredContext['provider_status'];
   if (known === undefined || known === status) return undefined;

@@ -1,5 +1,5 @@
-// Starts a call's session with its media: checks that the run is still open, sets it to `running`, opens its log
-// and its recording.
+// Starts a call's session with its media: checks that the run is still open, sets it to `running`, opens its log and
+// its recording.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
@@ -24,7 +24,7 @@ export interface SessionStartsDeps {
 }
 
 export interface BegunSession {
-  /** Called once. */
+  /** Attaches the media. Called once. */
   attach(media: MediaSession): void;
 }
 
@@ -35,7 +35,7 @@ export class SessionStarts {
     this.#deps = deps;
   }
 
-  /** Otherwise the run does not exist, or was closed while it waited. */
+  /** Begins the session. `no-run`: the run does not exist; `closed`: it was closed while it waited. */
   async begin(plan: CallPlan, isAnswered: boolean): Promise<BegunSession | 'no-run' | 'closed'> {
     const { store, events, registry, session: deps } = this.#deps;
     const { run } = plan;
@@ -63,13 +63,13 @@ export class SessionStarts {
     };
   }
 
-  /** A call with early media is answered: now its conversation begins. Never rejects. */
+  /** Begins the conversation of a call with early media, which has been answered. Never rejects. */
   async answer(session: CallSession): Promise<void> {
     const { id } = session.plan.run;
     try {
       const running = await this.#deps.store.runs.patch(id, this.#begun());
       if (running?.state === 'running') session.answer();
-      else void session.end('system_cancelled', 'gateway'); // Closed meanwhile.
+      else void session.end('system_cancelled', 'gateway'); // The run was closed meanwhile.
     } catch (error) {
       this.#deps.session.log.error({ err: error, runId: id }, 'answer not stored');
       void session.end('system_connect_error', 'gateway');
@@ -80,7 +80,7 @@ export class SessionStarts {
     return { state: 'running', startedAt: new Date(this.#deps.session.clock.now()) };
   }
 
-  /** A call without a recording is better than no call. */
+  /** Undefined if the recording cannot be opened: a call without a recording is better than no call. */
   async #openRecording(runId: string): Promise<RecordingFile | undefined> {
     try {
       return await this.#deps.files.create(recordingKey(runId));

@@ -1,5 +1,5 @@
-// The destinations of warm transfers that this process dials: their answers and their media. Each has a transfer id in
-// place of a run's in its URLs. What is said there: session/transfer-leg.ts.
+// Destinations of warm transfers that this process dials: their answers and their media. Their URLs have a transfer id
+// in place of a run id. The announcement itself is in session/transfer-leg.ts.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -27,7 +27,7 @@ export interface TransferDestinationsDeps {
   actions: CallActions;
   tokens: MediaTokenStore;
   random: Random;
-  /** Without a trailing slash. */
+  /** The public URL without a trailing slash. */
   publicUrl: string;
   clock: Clock;
   log: Log;
@@ -35,14 +35,15 @@ export interface TransferDestinationsDeps {
 
 export class TransferDestinations implements TransferLegs {
   readonly #deps: TransferDestinationsDeps;
-  /** One a call at most. */
+  /** Legs by transfer id, at most one for each call. */
   readonly #legs = new Map<string, Leg>();
 
   constructor(deps: TransferDestinationsDeps) {
     this.#deps = deps;
   }
 
-  /** Throws TRANSFER_FAILED for a second one of a call: a destination counts in no limit of calls, which this bounds. */
+  /** Throws TRANSFER_FAILED for a second destination of a call: no limit of calls counts destinations, so this
+   *  bounds them. */
   open(plan: TransferPlan, listener: TransferLegListener): OpenTransferLeg {
     const { publicUrl, random, results } = this.#deps;
     const { provider, run } = plan;
@@ -67,7 +68,7 @@ export class TransferDestinations implements TransferLegs {
     });
   }
 
-  /** A media socket asks for admission under a transfer's id. */
+  /** Handles a media socket that requests admission under a transfer id. */
   admit(path: MediaPath, headers: Headers): MediaAdmission {
     if (!this.#deps.tokens.redeem(path.runId, path.token)) {
       return refuseMedia('unauthorized', 'token');
@@ -104,7 +105,7 @@ class Leg implements FollowedTransfer {
     const { tokens, publicUrl, actions } = this.#deps;
     const { run, provider, configuration } = this.#plan;
     if (!isHosted(provider)) throw new TypeError('a provider with webhooks');
-    // A command that reaches the provider twice is carried out once, with the URL of the first.
+    // A provider that gets a command twice carries it out once, with the URL of the first.
     const isCommand = provider.capabilities.answerStyle === 'command';
     const token = isCommand ? tokens.reissue(this.id, TOKEN_MS) : tokens.issue(this.id, TOKEN_MS);
     const { resultUrl } = transferUrls(publicUrl, provider, this.id);

@@ -1,5 +1,5 @@
-// Reports of a provider about the destination of a transfer: its progress goes into the run's events, once, whatever the
-// order and the number of deliveries, and to the transfer if this process carries it out. Source: contract §7.1.
+// Handles a provider's reports about the destination of a transfer: its progress goes into the run's events, once, in
+// any order and number of deliveries, and to the transfer if this process carries it out. Source: contract §7.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -22,15 +22,15 @@ import type { CallConfirmation, ProviderCall } from './call-confirmation.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { ProviderEvents } from './provider-event.ts';
 
-/** Pause before a look whether the run of an accepted transfer is closed: its values are extracted and its services closed
- *  before, ten seconds in all at most. */
+/** Pause before each check whether the run of an accepted transfer is closed. Extraction and the close of the
+ *  services come before that, ten seconds in all at most. */
 const CLOSED_MS = 5_000;
-/** A database that is away for a moment is waited for too. */
+/** Checks at most; a database that is unavailable for a moment counts as a failed check. */
 const LOOKS_MAX = 6;
-/** Of one word of a provider. */
+/** Characters of a provider's status that are stored. */
 const WORD_MAX = 100;
 
-/** How far the destination is. */
+/** Progress of the destination's leg. */
 export interface TransferProgress {
   outcome: TransferOutcome;
   /** The provider's id of the destination's leg. */
@@ -54,7 +54,7 @@ export interface TransferRequest {
   request: ProviderRequest;
 }
 
-/** What the run's log says of a transfer after a step forward. */
+/** A forward step of a transfer in the run's log. */
 interface Step {
   isJoined: boolean;
 }
@@ -72,20 +72,20 @@ export interface TransferResultsDeps {
 
 export class TransferResults {
   readonly #deps: TransferResultsDeps;
-  /** At most one a call. */
+  /** Transfers that this process carries out, at most one for each call. */
   readonly #followed = new Map<string, FollowedTransfer>();
 
   constructor(deps: TransferResultsDeps) {
     this.#deps = deps;
   }
 
-  /** Until the function that it returns is called. */
+  /** Follows a transfer until the returned function is called. */
   follow(transferId: string, transfer: FollowedTransfer): () => void {
     this.#followed.set(transferId, transfer);
     return () => this.#followed.delete(transferId);
   }
 
-  /** The destination's call has an id: crash recovery hangs it up by that. Never rejects. */
+  /** Stores the id of the destination's call, by which crash recovery hangs it up. Never rejects. */
   async noteDialled(runId: string, transferId: string, callId: string): Promise<void> {
     const { store, clock, log } = this.#deps;
     try {
@@ -100,7 +100,7 @@ export class TransferResults {
     }
   }
 
-  /** Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be asked. */
+  /** Handles a report. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, and PROVIDER_* where the provider must be asked. */
   async take(sent: TransferRequest): Promise<WebhookReply> {
     const { name, transferId, request } = sent;
     const call = await this.#callOf(sent);
@@ -121,8 +121,7 @@ export class TransferResults {
     return json(resultOf(outcome));
   }
 
-  /** The destination has answered and asks for its document. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED,
-   *  RUN_NOT_FOUND. */
+  /** Answers the answer URL of the destination's call. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, RUN_NOT_FOUND. */
   async answer(sent: TransferRequest): Promise<WebhookReply> {
     const { transferId, request } = sent;
     const call = await this.#callOf(sent);
@@ -131,7 +130,7 @@ export class TransferResults {
     if (!('callId' in event)) throw new GatewayError('WEBHOOK_MALFORMED');
     const { callId } = event;
     const followed = this.#followed.get(transferId);
-    // The caller has hung up, or the process of the call is gone.
+    // The caller has hung up, or the call's process is gone.
     if (followed === undefined) return call.provider.webhook.reject('error', null).reply;
     const progress = { callId, providerStatus: 'answered', durationS: null };
     await this.#note(call, transferId, { outcome: 'answered', ...progress });
@@ -142,7 +141,7 @@ export class TransferResults {
     return this.#deps.providerEvents.verify(name, runOfId(transferId), request);
   }
 
-  /** Has an effect once. */
+  /** Notes progress; a repeated report has no effect. */
   async #note(call: ProviderCall, transferId: string, progress: TransferProgress): Promise<void> {
     const { run } = call;
     const { outcome, callId } = progress;
@@ -160,7 +159,8 @@ export class TransferResults {
     else if (step !== undefined) await this.#endLeft(call, progress, step);
   }
 
-  /** Hangs up the other one of two joined calls, and a destination whose caller has left. Never rejects. */
+  /** Hangs up the call that is left: the other one of two joined calls, or a destination whose caller has left.
+   *  Never rejects. */
   async #endLeft(
     call: ProviderCall,
     progress: TransferProgress,
@@ -175,7 +175,7 @@ export class TransferResults {
     }
   }
 
-  /** Undefined for what is no progress of the destination, or is not confirmed. */
+  /** The destination's progress; undefined if the report is not progress, or is not confirmed. */
   async #progressOf(
     call: ProviderCall,
     transferId: string,
@@ -190,8 +190,7 @@ export class TransferResults {
       return { outcome: 'answering-machine', callId, providerStatus, durationS: null };
     }
     if (event.kind !== 'status' && event.kind !== 'transfer-result') return undefined;
-    // The caller's own call may report to the same address; what its provider says of it confirms nothing of the
-    // destination.
+    // Reports about the caller's own call may come to the same address; they confirm nothing about the destination.
     const isOfCaller = event.callId === run.providerCallId;
     if (isOfCaller && (event.kind === 'status' || !isProven)) return undefined;
     const status = isProven ? event.status : await this.#confirmed(call, transferId, event);
@@ -202,7 +201,7 @@ export class TransferResults {
     return { outcome, callId, providerStatus, durationS };
   }
 
-  /** What the provider says of the destination's leg. A provider may forget it with its end. */
+  /** Confirms progress by the provider's state of the destination's leg. A provider may delete the leg at its end. */
   async #confirmed(
     { provider, configuration }: ProviderCall,
     transferId: string,
@@ -215,7 +214,8 @@ export class TransferResults {
     return isOurs && isTerminal(status) ? status : undefined;
   }
 
-  /** Only steps forward; undefined if it is none. Another process numbers the events of a call that it holds. */
+  /** Appends the progress if it is a forward step; else undefined. Another process numbers the events of a call that
+   *  it holds. */
   async #append(
     { run }: ProviderCall,
     transferId: string,
@@ -239,8 +239,8 @@ export class TransferResults {
     return { isJoined: before.includes('joined') };
   }
 
-  /** A caller whose transfer failed after it had been accepted is on a silent line, where the provider does not end the
-   *  call by itself. Never rejects. */
+  /** Hangs up a caller whose transfer failed after it had been accepted, where the provider does not end the call
+   *  itself: the line would stay silent. Never rejects. */
   async #endStranded(
     { run, provider, configuration }: ProviderCall,
     outcome: TransferOutcome,
@@ -294,7 +294,7 @@ function isFinal(outcome: TransferOutcome): boolean {
   return options.indexOf(outcome) >= options.indexOf('busy');
 }
 
-/** As the reference platform answers. */
+/** Result of the transfer in the reference platform's format. */
 function resultOf(outcome: TransferOutcome): Record<string, unknown> {
   if (outcome === 'ringing') return { status: 'pending' };
   const isTaken = ['answered', 'joined', 'completed'].includes(outcome);

@@ -1,6 +1,6 @@
-// Status reports that may come without any proof, from anyone: the provider signs none of them. A report is only a reason
-// to ask the provider about a call whose id it knows, after the reply: the reply and its delay are the same for every
-// run, known or not.
+// Status reports of providers that sign none of them: anyone may send them. A report only causes a request to the
+// provider about a call whose id it has, after the reply: the reply and its delay are the same for every run, known or
+// not.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -10,14 +10,14 @@ import type { Store } from '../../store/store.ts';
 import type { HostedProvider, ProviderRequest } from '../../telephony/provider/provider.ts';
 import type { CallConfirmation, CallStep, ProviderCall } from './call-confirmation.ts';
 
-/** Followed at once, of all calls; more are dropped. */
+/** Reports in progress at once, of all calls; more are dropped. */
 const REPORTS_MAX = 200;
-/** Of one run at once: a sender that knows one call must not take the places of all others. A call has about ten changes
- *  of its state. */
+/** Reports in progress at once for one run: a sender that knows one call must not use up the limit of all others. A
+ *  call has about ten state changes. */
 const OF_RUN_MAX = 8;
-/** The provider does not send a report again after its reply. */
+/** Attempts to handle a report: the provider does not send it again after our reply. */
 const ATTEMPTS_MAX = 3;
-/** Before the second attempt; the next pause is twice as long. */
+/** Pause before the second attempt; the next pause is twice as long. */
 const PAUSE_MS = 2_000;
 
 export interface UnprovenReportsDeps {
@@ -37,7 +37,7 @@ export class UnprovenReports {
     this.#deps = deps;
   }
 
-  /** Never throws. */
+  /** Handles a report after the reply. Never throws. */
   take(provider: HostedProvider, runId: string, request: ProviderRequest): void {
     const { name } = provider;
     const ofRun = this.#ofRun.get(runId) ?? 0;
@@ -75,7 +75,7 @@ export class UnprovenReports {
     return 'taken';
   }
 
-  /** Undefined unless the sender knows the id of the run's call, which is not guessed. */
+  /** The call of a report; undefined unless the sender knows the id of the run's call, which cannot be guessed. */
   async #callOf(
     provider: HostedProvider,
     runId: string,
@@ -97,7 +97,7 @@ export class UnprovenReports {
         return await this.#deps.confirmation.confirmed(call, event);
       } catch (error) {
         const isOurs = codeOf(error)?.startsWith('PROVIDER_') === true;
-        // Where the requests about this call are used up, a pause does not change that soon.
+        // A call whose request budget is used up stays so for longer than a pause.
         const mayAsk = this.#deps.confirmation.mayAsk({ ...call, callId: event.callId });
         if (!isOurs || !mayAsk || attempt === ATTEMPTS_MAX) throw error;
       }

@@ -30,8 +30,9 @@ export class WebhookVerifier {
     return webhook.verify(request, credentials, this.#deps.clock.now());
   }
 
-  /** For a request that `isSigned`. A repeated delivery of the same content, soon after the first, is no replay: its
-   *  handling is idempotent. Throws WEBHOOK_SIGNATURE for a replay, STORE_UNAVAILABLE. */
+  /** Refuses a replay, for a request that `isSigned` has accepted. A repeated delivery of the same content soon
+   *  after the first is no replay: its handling is idempotent. Throws WEBHOOK_SIGNATURE for a replay,
+   *  STORE_UNAVAILABLE. */
   async refuseReplay(provider: HostedProvider, request: ProviderRequest): Promise<void> {
     const nonce = provider.webhook.nonceOf?.(request);
     if (nonce === undefined) return;

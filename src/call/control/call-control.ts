@@ -22,7 +22,7 @@ import type { HangUpRequests } from './hang-up.ts';
 import type { RemainingCalls } from './remaining-calls.ts';
 import type { DigitRequests, DigitsWanted } from './send-digits.ts';
 
-/** No run has this id. */
+/** A run id that never exists. */
 const NO_RUN = '0';
 
 export interface CallControlDeps {
@@ -54,7 +54,8 @@ export class CallControl implements CallService {
     this.pbxLines = pbxLines;
   }
 
-  /** Begins what a process that holds calls does by itself until it drains. Of a gateway's processes one has the PBXs. */
+  /** Starts the background jobs of a process that holds calls; `drain` stops them. One process of a gateway has the
+   *  PBXs (`hasPbxs`). */
   async startJobs({ hasPbxs }: { hasPbxs: boolean }): Promise<void> {
     this.#deps.strandedStarts.start();
     if (hasPbxs) await this.pbxLines.start();
@@ -64,7 +65,7 @@ export class CallControl implements CallService {
     return this.#deps.connect.registry.activeCalls;
   }
 
-  /** Calls that ring, wait for their media or talk. */
+  /** Number of calls that ring, wait for their media or are connected. */
   get calls(): number {
     return this.#deps.intake.calls;
   }
@@ -103,8 +104,8 @@ export class CallControl implements CallService {
     return intake.counted(() => inboundWebhooks.answer(request, workflowId));
   }
 
-  /** Goes on with an inbound call whose process was killed before the call was answered. False: the run is to be
-   *  closed. */
+  /** Goes on with an inbound call whose process was killed before the call was answered. Returns false if the run is
+   *  to be closed. */
   async answerAgain(runId: string): Promise<boolean> {
     const { intake, leftAnswers } = this.#deps;
     if (intake.refusal() !== undefined) return false;
@@ -135,17 +136,17 @@ export class CallControl implements CallService {
     return this.event(name, runId ?? NO_RUN, request);
   }
 
-  /** A media socket asks for admission (transport's `authorize`). */
+  /** Decides about a media socket (transport's `authorize`). */
   admit(path: MediaPath, headers: Record<string, string | undefined>): Promise<MediaAdmission> {
     return this.#deps.connect.admissions.admit(path, headers);
   }
 
-  /** Others may have taken calls of this process, which seemed dead to them. Never rejects. */
+  /** Ends calls that other processes have taken over because this one seemed dead. Never rejects. */
   endTakenCalls(store: Pick<Store, 'runs'>): Promise<void> {
     return this.#deps.remaining.endTakenCalls(store);
   }
 
-  /** Takes no new call and waits for the running ones; after `limitMs` they are ended. */
+  /** Accepts no new call and waits for the current ones; after `limitMs` they are ended. */
   async drain(limitMs: number): Promise<void> {
     const { intake, remaining } = this.#deps;
     await intake.drain(limitMs);

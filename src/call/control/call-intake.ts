@@ -1,4 +1,4 @@
-// Whether this process takes new calls, and how many it has: not while it drains, nor while its load is too high
+// Whether this process accepts new calls, and how many it has. It accepts none while it drains or its load is too high
 // (overload-control.ts).
 
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -13,9 +13,9 @@ const DRAIN_CHECK_MS = 100;
 
 export interface CallIntakeDeps {
   registry: CallRegistry;
-  /** Each second, the share of time in which the event loop had work. */
+  /** Called each second with the share of time in which the event loop had work. */
   onLoop: (busy: number) => void;
-  /** Undefined: calls are accepted at any load. */
+  /** Load meter and limits; undefined: calls are accepted at any load. */
   load: { meter: LoadMeter; limits: LoadLimits } | undefined;
   clock: Clock;
   log: Log;
@@ -38,7 +38,7 @@ export class CallIntake {
     this.#overload = new OverloadControl({ ...deps, ...load, counts });
   }
 
-  /** Calls that ring, wait for their media or talk. */
+  /** Number of calls that ring, wait for their media or are connected. */
   get calls(): number {
     const { activeCalls, pendingCalls } = this.#deps.registry;
     return activeCalls + pendingCalls + this.#starting;
@@ -60,7 +60,7 @@ export class CallIntake {
       : undefined;
   }
 
-  /** A call counts from the start of its setup. */
+  /** Runs `work`, the setup of a call, which counts from its start. */
   async counted<T>(work: () => Promise<T>): Promise<T> {
     this.#starting += 1;
     try {

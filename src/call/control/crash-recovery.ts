@@ -1,6 +1,6 @@
-// Crash recovery: runs that a killed process left open and that no process runs any more are found at the start
-// and every half minute. Each is closed with what was stored, and its call is hung up at the provider; but a call that
-// still rings and that only a command answers is answered again (inbound/left-answers.ts).
+// Crash recovery: finds runs that a killed process left open and that no process runs any more, at the start and every
+// half minute. Closes each with what was stored and hangs up its call at the provider; a call that still rings and that
+// only a command answers is answered again (inbound/left-answers.ts).
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -16,20 +16,20 @@ import type { RunClosing, RunClosingDeps } from '../closing/run-closing.ts';
 import { isLeftAnswer, type ProviderNames } from '../inbound/left-answers.ts';
 import type { EventLog } from '../log/event-log.ts';
 
-/** A process counts as dead after a minute without a heartbeat; with two checks in that time no outage of the
- *  store passes unnoticed. */
+/** Interval of the checks. A process counts as dead after a minute without a heartbeat; with two checks in that time
+ *  no outage of the store passes unnoticed. */
 const LOOK_MS = 30_000;
 
 export class CrashRecovery {
   readonly #deps: RecoveryDeps;
   readonly #loop: JobLoop;
-  /** The store was away: live processes could not write their heartbeats either. */
+  /** Whether the store was unavailable at the last check: live processes could not write their heartbeats either. */
   #wasAway = false;
-  /** Taken over, but not closed yet. */
+  /** Runs that were taken over but are not closed yet. */
   #left: Run[] = [];
-  /** Taken over, to be answered again. */
+  /** Runs that were taken over and are to be answered again. */
   #unanswered: Run[] = [];
-  /** Undefined: media cannot come yet. */
+  /** Answers ringing calls; undefined while media cannot come yet. */
   #answerAgain: AnswerAgain | undefined;
 
   constructor(deps: RecoveryDeps) {
@@ -60,7 +60,8 @@ export class CrashRecovery {
     void this.#answerLeft();
   }
 
-  /** Checks at once: a process is known to have died. Nothing before `start` has settled. Never rejects. */
+  /** Checks at once, because a process is known to have died. Does nothing before `start` has settled. Never
+   *  rejects. */
   wake(): void {
     void this.#loop.wake();
   }
@@ -80,7 +81,7 @@ export class CrashRecovery {
     await this.#close([...this.#left.splice(0), ...taken]);
   }
 
-  /** Except those that may be answered. */
+  /** Closes the runs, except those that may be answered again. */
   async #close(taken: readonly Run[]): Promise<number> {
     const of = { providers: this.#deps.providers, nowMs: this.#deps.clock.now() };
     const unanswered = taken.filter((run) => isLeftAnswer(run, of));
@@ -90,7 +91,7 @@ export class CrashRecovery {
     return this.#closeAll(runs);
   }
 
-  /** Never rejects. */
+  /** Answers the calls that still ring. Never rejects. */
   async #answerLeft(): Promise<void> {
     const answerAgain = this.#answerAgain;
     if (answerAgain === undefined || this.#loop.hasStopped) return;
@@ -106,7 +107,8 @@ export class CrashRecovery {
     });
   }
 
-  /** A process that has the run, and died or failed with it, leaves it to the next check. Never rejects. */
+  /** Closes a run that this process took over. If another process has the run and dies or fails with it, the next
+   *  check takes it. Never rejects. */
   async #closeOwn(run: Run): Promise<void> {
     try {
       const owner = await this.#deps.store.runs.owner(run.id);
@@ -129,13 +131,13 @@ export class CrashRecovery {
 
 type AnswerAgain = (runId: string) => Promise<boolean>;
 
-/** Only whether the store answers matters. */
+/** A run id for a test read: it only matters whether the store answers. */
 const ANY_RUN = '1';
 
-/** Providers take a handful of requests a second and account. */
+/** Concurrent hang-ups. Providers accept a handful of requests a second for each account. */
 const REQUESTS_MAX = 8;
 
-/** Other nodes' runs are closed without a provider request. */
+/** Dependencies of crash recovery. Runs of other nodes are closed without a request to the provider. */
 export interface RecoveryDeps {
   providers: ProviderNames;
   store: Pick<Store, 'runs'>;
@@ -178,7 +180,7 @@ export async function closeOrphanedRuns(
   };
 }
 
-/** Resolves with the provider's ids of further calls that nobody talks with. */
+/** Closes one run. Resolves with the provider's ids of further calls without a second party. */
 async function close(
   deps: RecoveryDeps,
   run: Run,
@@ -201,7 +203,7 @@ async function close(
     onClaimed: async () => onLineOpen(),
   });
   if (run.state !== 'running') return [];
-  // Reports that came until now had no effect; later ones have (connect/transfer-results.ts).
+  // Reports that came before had no effect; later ones have (connect/transfer-results.ts).
   return leftDestinations((await deps.store.runs.find(run.id)) ?? run, events);
 }
 
@@ -213,7 +215,7 @@ async function eachOf(runs: readonly Run[], work: (run: Run) => Promise<void>): 
   await Promise.all(Array.from({ length: REQUESTS_MAX }, next));
 }
 
-/** The call may still be up at the provider. */
+/** Hangs up a call that may still be up at the provider. */
 async function hangUp(deps: RecoveryDeps, run: Run): Promise<void> {
   try {
     await deps.hangUps.hangUpRun(run);

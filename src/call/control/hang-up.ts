@@ -1,5 +1,5 @@
-// Hang-up of a call at a client's request, whether it rings or talks, here or on another node. A call that
-// is over already stays as it is.
+// Hang-up of a call at a client's request, whether it rings or is connected, on this or another node. Has no effect on
+// a call that is over.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Run } from '../../model/run.ts';
@@ -11,9 +11,9 @@ import type { RunClosing } from '../closing/run-closing.ts';
 import type { UnconnectedCalls } from '../closing/unconnected-calls.ts';
 import type { CallRegistry } from '../connect/call-registry.ts';
 
-/** Closing takes less time; the client does not wait longer, the closing goes on. */
+/** Longest wait of the client. Closing usually takes less, and goes on after it. */
 const END_MS_MAX = 5_000;
-/** A call in admission becomes a session, or is refused. */
+/** Interval of the checks whether a call in admission has become a session or was refused. */
 const CHECK_MS = 50;
 const CHECKS_MAX = 40;
 
@@ -48,7 +48,7 @@ export class HangUpRequests {
     return (await runs.get(organizationId, runId)) ?? run;
   }
 
-  /** Closes a run that was never dialled, and a call that is started meanwhile. */
+  /** Closes a run that was never dialled. Its call may be started at the same time. */
   async #closeIdle(run: Run): Promise<void> {
     await this.#deps.closing.end(run, { reason: 'system_cancelled', by: 'gateway' });
     this.#deps.registry.removeUnconnected(run.id);
@@ -71,8 +71,8 @@ export class HangUpRequests {
     await this.#hangUpRest(run);
   }
 
-  /** What we placed may be talking on another node, and a call may have been named by the provider while
-   *  its run was being closed: the process that stores its name later finds a completed run, and hangs it up. */
+  /** Hangs up what may be left: the call may be connected on another node, or the provider may have returned its id
+   *  while its run was being closed. A process that stores the id later finds a completed run, and hangs up. */
   async #hangUpRest(known: Run): Promise<void> {
     const current = await this.#deps.store.runs.find(known.id);
     if (current === undefined) return;

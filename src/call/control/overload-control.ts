@@ -1,6 +1,6 @@
-// Admission control: decides whether this process accepts new calls, so that the audio of running calls does not
-// suffer. It measures the load once a second, estimates the load of a call from it, and adds calls whose load is not
-// measured yet. How a call is refused is decided elsewhere.
+// Admission control: decides whether this process accepts new calls, so that the audio of current calls does not
+// suffer. Measures the load once a second, estimates the load of one call from it, and adds calls whose load is not
+// measured yet. Does not decide how a call is refused.
 
 import type { Log } from '../../log.ts';
 import { callLoad, loopDelaySeconds, overloaded, processLoad } from '../../metrics/metrics.ts';
@@ -14,7 +14,8 @@ export interface CallCounts {
   all: number;
 }
 
-/** With fewer calls the load has another cause: the process has just started, or imports a file. */
+/** Calls needed for an estimate. With fewer, the load has another cause, such as the start of the process or an
+ *  import. */
 const CALLS_MIN = 10;
 /** Assumed load of a call until enough calls show the real one. Many more are accepted when it is lower. */
 const CALL_LOAD = 0.0025;
@@ -22,13 +23,13 @@ const CALLS_TO_LEARN = 20;
 /** Weight of a new figure in the average, per second: the load follows within two seconds, the cost within ten. */
 const LOAD_WEIGHT = 0.5;
 const COST_WEIGHT = 0.1;
-/** A timer measures its own delay twenty times a second. */
+/** Interval of the timer that measures its own delay, twenty times a second. */
 const SAMPLE_MS = 50;
 const SAMPLES = 20;
 /** Seconds in a row after which new calls are refused, and taken again: one stall of half a second is not enough. */
 const LATE_SECONDS = 3;
 const CALM_SECONDS = 3;
-/** At its limit a process switches between taking and refusing all the time. */
+/** Interval of warnings: at its limit a process switches between accepting and refusing all the time. */
 const WARN_MS = 60_000;
 
 export class OverloadControl {
@@ -57,7 +58,7 @@ export class OverloadControl {
     meter: LoadMeter;
     limits: LoadLimits;
     counts: () => CallCounts;
-    /** Each second, the share of the event loop's time in which it had work. */
+    /** Called each second with the share of the event loop's time in which it had work. */
     onLoop: (busy: number) => void;
   }) {
     this.#clock = options.clock;
@@ -73,7 +74,7 @@ export class OverloadControl {
     this.#timer?.cancel();
   }
 
-  /** Whether the process takes one more call. */
+  /** Whether the process accepts one more call. */
   get isAccepting(): boolean {
     const { all } = this.#counts();
     if (all < CALLS_MIN) return true;

@@ -1,5 +1,5 @@
-// Ends calls that this process may not or cannot hold any longer: all that are left when it stops, and those that
-// another process has taken because this one seemed dead.
+// Ends calls that this process must not or cannot hold any longer: all remaining calls when it stops, and those that
+// another process has taken over because this one seemed dead.
 
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
@@ -21,7 +21,7 @@ export class RemainingCalls {
     deps.events.onTaken = (runIds) => this.#endTaken(runIds);
   }
 
-  /** Ends every call of this process, those that still ring included. Never rejects. */
+  /** Ends every call of this process, including those that still ring. Never rejects. */
   async endAll(): Promise<void> {
     const { registry } = this.#deps.connect;
     await Promise.all([
@@ -35,7 +35,7 @@ export class RemainingCalls {
     return this.#deps.events.flush();
   }
 
-  /** Never rejects. */
+  /** Ends calls that another process has taken over. Never rejects. */
   async endTakenCalls(store: Pick<Store, 'runs'>): Promise<void> {
     const { connect, log } = this.#deps;
     const { registry } = connect;
@@ -46,23 +46,23 @@ export class RemainingCalls {
     try {
       this.#endTaken(await store.runs.taken(ids));
     } catch (error) {
-      log.error({ err: error }, 'calls that others have taken not looked up');
+      log.error({ err: error }, 'calls that other processes have taken over not checked');
     }
   }
 
-  /** The process that has taken the run closes it; the call ends here as well. */
+  /** Ends the calls here; the process that has taken the runs closes them. */
   #endTaken(runIds: readonly string[]): void {
     const { connect, log } = this.#deps;
     for (const runId of runIds) {
       const session = connect.registry.session(runId);
       connect.registry.removeUnconnected(runId);
       if (session === undefined) continue;
-      log.warn({ runId }, 'another process has taken this call, which ends here');
+      log.warn({ runId }, 'call ended: another process has taken it over');
       void session.end('unexpected_error', 'gateway');
     }
   }
 
-  /** Never rejects. */
+  /** Ends a call without media. Never rejects. */
   async #giveUp(call: UnconnectedCall): Promise<void> {
     const { connect, log } = this.#deps;
     try {

@@ -1,5 +1,5 @@
-// DTMF digits for the far end of a call that talks, at a client's request: for voice menus. If the provider can
-// send them, any node may ask it; if not, the node with the call sends the tones.
+// Sends DTMF digits to the far end of a connected call at a client's request, for voice menus. If the provider can send
+// them, any node may ask it; if not, the node with the call sends the tones.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -31,8 +31,8 @@ export class DigitRequests {
     this.#deps = deps;
   }
 
-  /** Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING, CALL_OUT_OF_REACH, PROVIDER_*
-   *  codes. */
+  /** Sends the digits. Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING,
+   *  CALL_OUT_OF_REACH, PROVIDER_* codes. */
   async send({ organizationId, runId, digits }: DigitsWanted): Promise<void> {
     const { store, hangUps } = this.#deps;
     const run = await store.runs.get(organizationId, runId);

@@ -1,8 +1,8 @@
-// The timers of one call or chat: none outlives it, and none ends the process.
+// Timers of one call or chat: none outlives it, and none keeps the process alive.
 
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** Time as in Clock; errors of a timer's work go to `onError`. */
+/** A clock whose timers pass errors of their work to `onError`. */
 export function guardedClock(clock: Clock, onError: (error: unknown) => void): Clock {
   return {
     now: () => clock.now(),
@@ -41,8 +41,8 @@ export class CallTimers {
   }
 }
 
-/** The idle timer: reports silence of both sides after a while, and again while it continues; not while either
- *  side is busy. */
+/** Idle timer: reports silence of both sides after a while, and again while it continues, except while either side
+ *  is busy. */
 export class IdleTimer {
   readonly #clock: Clock;
   readonly #idleMs: number;
@@ -58,13 +58,14 @@ export class IdleTimer {
     this.#onIdle = options.onIdle;
   }
 
-  /** Activity: the silence starts again. */
+  /** Restarts the silence, after activity. */
   reset(): void {
     this.#timer?.cancel();
     this.#timer = this.#isClosed ? undefined : this.#clock.after(this.#idleMs, () => this.#due());
   }
 
-  /** For good: an ending call still reports what the agent was saying, which must not begin the silence again. */
+  /** Stops the timer for good: an ending call still reports what the agent was saying, which must not restart the
+   *  silence. */
   close(): void {
     this.#isClosed = true;
     this.#timer?.cancel();

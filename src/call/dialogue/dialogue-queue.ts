@@ -1,5 +1,5 @@
-// The event queue of one conversation: passes events to the pure engine one after the other, and its actions to
-// `perform`, which may cause more events.
+// Event queue of one conversation: passes events to the pure engine one after the other, and its actions to `perform`,
+// which may cause more events.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -18,15 +18,15 @@ export interface DialogueQueueOptions {
   /** The initial state. */
   state: DialogueState;
   clock: Pick<Clock, 'now'>;
-  /** Before the engine gets an event. */
+  /** Called before the engine gets an event. */
   beforeStep?(event: DialogueEvent): void;
   perform(action: DialogueAction): void;
-  /** After each event, when all of its actions are done; not after closing. */
+  /** Called after each event, when all of its actions are done; not after closing. */
   onStepped(state: DialogueState): void;
-  /** The queue is empty; not after closing. */
+  /** Called when the queue is empty; not after closing. */
   onDrained?(): void;
-  /** The engine or a callback has thrown: only that event is lost. QUEUE_FULL: the event that found no place is
-   *  lost. */
+  /** Called when the engine or a callback has thrown: only that event is lost. QUEUE_FULL: the queue was full, and
+   *  the event is lost. */
   onBroken(error: unknown): void;
 }
 
@@ -47,7 +47,7 @@ export class DialogueQueue {
     return this.#state;
   }
 
-  /** Never throws. */
+  /** Queues events. Never throws. */
   dispatch(...events: UntimedEvent<DialogueEvent>[]): void {
     for (const event of events) this.#add(event);
     if (this.#stepping || this.#waiting.length === 0) return;
@@ -59,14 +59,14 @@ export class DialogueQueue {
     }
   }
 
-  /** What the engine would make of an event at this moment, which has no effect. Undefined after closing. */
+  /** The engine's result for an event at this moment, without any effect. Undefined after closing. */
   preview(event: UntimedEvent<DialogueEvent>): ReturnType<DialogueEngine['step']> | undefined {
     if (this.#closed) return undefined;
     const { engine, clock } = this.#options;
     return engine.step(this.#state, { at: clock.now(), ...event });
   }
 
-  /** Nothing happens after this; queued events are dropped. */
+  /** Drops queued events; nothing happens after this. */
   close(): void {
     this.#closed = true;
     this.#waiting.length = 0;

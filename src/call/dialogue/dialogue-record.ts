@@ -1,4 +1,4 @@
-// Writes the facts of one conversation into its run's log, with the node of each.
+// Writes the facts of one conversation into its run's log, each with its node.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
@@ -35,12 +35,12 @@ export class DialogueRecord {
     this.#append(body);
   }
 
-  /** `fatal`: the conversation cannot go on. */
+  /** Logs a fault. `fatal`: the conversation cannot go on. */
   fault(error: unknown, fatal: boolean): void {
     this.note(faultBody(error, fatal));
   }
 
-  /** The owner of the call reads in the run why a caller heard a pause, and another voice after it. */
+  /** Logs a change of service: why the caller heard a pause, and another voice after it. */
   serviceChanged({ job, fault, from, to }: ServiceChange): void {
     const kind = fault instanceof ServiceFault ? fault.kind : fault.code;
     const change = { job, kind, from: from.name, to: to.name };
@@ -51,20 +51,20 @@ export class DialogueRecord {
   }
 }
 
-/** The run's entry. */
+/** The log entry of a fault. */
 export function faultBody(error: unknown, fatal: boolean): CallEventBody & { type: 'fault' } {
   const code = codeOf(error) ?? 'UNEXPECTED';
   return { type: 'fault', code, message: messageOf(error), fatal, ...lasting(error) };
 }
 
-/** The owner of the call reads it, who must know what the service says. */
+/** Text for the owner of the call, with the service's own message. */
 function messageOf(error: unknown): string {
   const text = codeOf(error) === undefined ? 'Unexpected error' : String((error as Error).message);
   const detail = error instanceof ServiceFault ? error.detail : '';
   return detail === '' ? text : `${text} (${detail})`;
 }
 
-/** What the owner of a service must know who has to change something. */
+/** The facts of a fault that lasts until the owner of the service changes something; else none. */
 function lasting(error: unknown) {
   if (!(error instanceof ServiceFault) || !error.isPermanent) return {};
   const { job, service: name, kind, detail } = error;

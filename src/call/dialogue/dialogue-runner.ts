@@ -1,6 +1,6 @@
 // Runs the workflow engine for one conversation, by phone or in writing: passes events in one after the other and
-// carries out the engine's actions: model requests, tools, timers and log entries here; speech and everything else
-// that the caller perceives by the medium. It uses no audio and no store.
+// carries out the engine's actions. Model requests, tools, timers and log entries are here; the medium does speech and
+// everything else that the caller perceives. Uses no audio and no store.
 
 import type { Log } from '../../log.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -23,7 +23,7 @@ import { ToolRunner, type TransferAction, type TransferEvent } from './tool-runn
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
 export type SayAction = Act<'say'>;
 export type GenerateAction = Act<'generate'>;
-/** Reports of the runner. */
+/** Events that the medium and the runner report. */
 export type DialogueInput = UntimedEvent<DialogueEvent>;
 
 /** The parts in which phone calls and text chats differ. */
@@ -31,38 +31,38 @@ export interface DialogueMedium {
   /** Whether the pause before the first words is kept. */
   readonly waitsAtOpening: boolean;
   say(action: SayAction): void;
-  /** Accepts the text of an answer as it arrives; undefined if nothing can be said: then no model is asked. */
+  /** Accepts the text of an answer as it arrives. Undefined if nothing can be said: no model is then asked. */
   openAnswer(action: GenerateAction): GenerationSink | undefined;
-  /** An answer is complete; its text is empty if the model failed. The returned events go to the engine right
-   *  after the answer. */
+  /** Called when an answer is complete; its text is empty if the model failed. The returned events go to the engine
+   *  right after the answer. */
   onAnswered?(requestId: number, text: string): DialogueInput | undefined;
   /** The request's answer is not needed any more. */
   onAbandoned?(requestId: number): void;
   expect(expectation: ExpectedInput): void;
-  /** The conversation has reached a node; what is said or asked after this belongs to it. */
+  /** Called at a node's change: what is said or asked after this belongs to the node. */
   entered?(nodeId: string): void;
-  /** Never rejects. */
+  /** Transfers the caller. Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   end(reason: EndReason): void;
-  /** Before the engine gets an event. Errors thrown here are faults of ours. */
+  /** Called before the engine gets an event. Errors thrown here are faults of ours. */
   beforeStep?(event: DialogueEvent): void;
-  /** After each event, when all of its actions are done; not after closing. */
+  /** Called after each event, when all of its actions are done; not after closing. */
   onStepped?(state: DialogueState): void;
-  /** The engine has no more events for now; not after closing. */
+  /** Called when the engine has no more events for now; not after closing. */
   onDrained?(): void;
-  /** A fault of ours: the conversation cannot go on. */
+  /** Called at a fault of ours: the conversation cannot go on. */
   onBroken(error: unknown): void;
 }
 
 export interface DialogueRunnerOptions {
   engine: Pick<DialogueEngine, 'initial' | 'step'>;
-  /** The initial state. Default: the beginning. */
+  /** The initial state. Default: the beginning of the graph. */
   state?: DialogueState;
   medium: DialogueMedium;
   record: DialogueRecord;
   organizationId: string;
   workflowId: string;
-  /** Undefined: the scripted policy leads. */
+  /** The language model; undefined: the scripted policy leads. */
   llm: LanguageModel | undefined;
   toolRequests: Omit<ToolRequestDeps, 'clock'>;
   clock: Clock;
@@ -150,13 +150,13 @@ export class DialogueRunner {
     return this.#generation.isExtracting;
   }
 
-  /** Never throws. */
+  /** Queues events. Never throws. */
   dispatch(...events: DialogueInput[]): void {
     this.#queue.dispatch(...events);
   }
 
-  /** The caller's turn has probably ended, with these words: the model is asked ahead what the turn will ask it. Nothing
-   *  else happens before the turn comes, with the same words or others. */
+  /** Asks the model ahead: the caller's turn has probably ended, with these words. Nothing else happens before the
+   *  turn comes, with the same words or others. */
   speculate({ text, confidence }: { text: string; confidence: number | null }): void {
     const { request, tools, speaking } = this.state;
     if (request !== null || tools !== null || speaking.length > 0) return;
@@ -170,12 +170,12 @@ export class DialogueRunner {
     }
   }
 
-  /** The turn goes on, or was none. */
+  /** Drops the answer that was asked for ahead: the turn goes on, or was none. */
   withdraw(): void {
     this.#generation.withdraw();
   }
 
-  /** The conversation is over: work in progress is aborted, and nothing is done any more. */
+  /** Ends the conversation: work in progress is aborted, and later events have no effect. */
   close(): void {
     this.#queue.close();
     this.#generation.close();

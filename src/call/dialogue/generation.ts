@@ -27,7 +27,7 @@ import {
 /** Receives a request's text as it arrives (the pipeline's UtteranceText). */
 export interface GenerationSink {
   text(delta: string): void;
-  /** The text broke off: a word that is not complete is not spoken. */
+  /** Called when the text broke off: an incomplete word is not spoken. */
   breakOff?(): void;
   end(): void;
   cancel(): void;
@@ -40,16 +40,16 @@ export interface GenerationListener {
   onExtractionFailure(extractionId: number, code: string): void;
   onUsage(usage: CallEventBody): void;
   onFault(error: unknown): void;
-  /** A fault of ours: the call cannot go on. */
+  /** Called at a fault of ours: the call cannot go on. */
   onBroken(error: unknown): void;
 }
 
 type GenerateAction = Extract<DialogueAction, { type: 'generate' }>;
 type ExtractAction = Extract<DialogueAction, { type: 'extract' }>;
 
-/** Longer than a model's own limits and a second model's attempt. The longest wait for a word. */
+/** Longest wait for the first text. Longer than a model's own limits and a second model's attempt. */
 const FIRST_TEXT_MS = 20_000;
-/** For the rest of an answer that broke off. */
+/** Deadline for the rest of an answer that broke off. */
 const REPAIR_MS = 6_000;
 
 const GO_ON =
@@ -57,7 +57,7 @@ const GO_ON =
 
 interface AnswerRequest {
   messages: GenerateAction['messages'];
-  /** Undefined: a JSON object is asked for. */
+  /** Functions that the model may call. Undefined: the request asks for a JSON object. */
   tools?: GenerateAction['tools'];
   ahead?: SpeculativeAnswer | undefined;
 }
@@ -66,15 +66,15 @@ interface Job {
   action: GenerateAction;
   speech: GenerationSink;
   controller: AbortController;
-  /** The answer was asked for before the caller's turn had certainly ended. */
+  /** The answer, if it was asked for before the caller's turn had certainly ended. */
   ahead: SpeculativeAnswer | undefined;
-  /** Monotonic. */
+  /** Start of the request, monotonic milliseconds. */
   startedAt: number;
-  /** From the start. */
+  /** Milliseconds from the start to the first text. */
   firstTextMs: number | undefined;
   /** The text so far. */
   said: string;
-  /** The next text belongs to another response, whose first word needs a space before it. */
+  /** Whether the next text belongs to another response, whose first word needs a space before it. */
   isAppended: boolean;
 }
 
@@ -83,7 +83,7 @@ export class Generation {
   readonly #listener: GenerationListener;
   readonly #log: Log;
   readonly #clock: Clock;
-  /** Ends with the call. */
+  /** Aborted at the end of the call. */
   readonly #callSignal: AbortSignal;
   readonly #cacheKey: string | undefined;
   readonly #running = new Map<number, Job>();
@@ -96,7 +96,7 @@ export class Generation {
     log: Log;
     clock: Clock;
     callSignal: AbortSignal;
-    /** Of the agent's prompts. */
+    /** Cache key of the agent's prompts. */
     cacheKey?: string | undefined;
   }) {
     this.#llm = deps.llm;
@@ -120,17 +120,17 @@ export class Generation {
     return this.#extracting.size > 0;
   }
 
-  /** The caller's turn has probably ended: asks for the answer that `start` may ask for. */
+  /** Asks ahead for the answer that `start` may request: the caller's turn has probably ended. */
   speculate(request: SpeculativeRequest): void {
     if (!this.pending) this.#speculation.begin(request);
   }
 
-  /** The turn goes on. */
+  /** Drops the answer that was asked for ahead: the turn goes on. */
   withdraw(): void {
     this.#speculation.withdraw();
   }
 
-  /** `nodeId`: the agent's step, in which the model is asked. */
+  /** Requests an answer. `nodeId`: the agent's step in which the model is asked. */
   start(action: GenerateAction, speech: GenerationSink, nodeId: string | null): void {
     const job: Job = {
       action,
@@ -149,7 +149,7 @@ export class Generation {
     });
   }
 
-  /** The request's answer is not needed any more: its connection is closed, its speech is cut. */
+  /** Abandons a request whose answer is not needed any more: closes its connection and cuts its speech. */
   abandon(requestId: number): void {
     const job = this.#running.get(requestId);
     if (job === undefined) return;
@@ -159,7 +159,7 @@ export class Generation {
     this.#reportAborted(job);
   }
 
-  /** The call is about to abort everything. */
+  /** Called before the call aborts everything. */
   close(): void {
     this.withdraw();
     for (const job of this.#running.values()) this.#reportAborted(job);
@@ -184,7 +184,8 @@ export class Generation {
     }
   }
 
-  /** The text goes to the voice as it arrives. Rejects with LLM_TIMEOUT without any text after `waitMs`. */
+  /** Makes one request; its text goes to the voice as it arrives. Rejects with LLM_TIMEOUT if no text comes within
+   *  `waitMs`. */
   async #attempt(job: Job, waitMs: number): Promise<LlmResponse> {
     const { action, speech, controller, ahead } = job;
     job.ahead = undefined;
@@ -245,7 +246,7 @@ export class Generation {
     this.#listener.onFailure(action.requestId, codeOf(error) ?? 'LLM_FAILED');
   }
 
-  /** False if the request was abandoned or the call is over. */
+  /** Removes a settled request. Returns false if it was abandoned or the call is over. */
   #settle(requestId: number): boolean {
     return this.#running.delete(requestId) && !this.#callSignal.aborted;
   }
@@ -256,7 +257,7 @@ export class Generation {
     listener: LlmListener,
   ): Promise<LlmResponse> {
     const llm = this.#llm;
-    if (llm === undefined) throw new Error('a model was asked for in a call without one');
+    if (llm === undefined) throw new Error('a call without a language model requested an answer');
     const answer = await (ahead?.respond(listener, signal) ??
       llm.respond(
         {
@@ -275,7 +276,7 @@ export class Generation {
     return answer;
   }
 
-  /** Services count no answer that was aborted, and bill it. */
+  /** Reports an aborted answer: services bill it, but do not count it. */
   #reportAborted({ action, said, startedAt, firstTextMs }: Job): void {
     const totalMs = this.#clock.monotonicMs() - startedAt;
     const times = { firstTokenMs: firstTextMs ?? totalMs, totalMs };

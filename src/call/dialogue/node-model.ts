@@ -1,14 +1,15 @@
-// The language model of the node in which the conversation is, as one model for the whole conversation.
+// The language model of the current node, as one model for the whole conversation.
 
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 
 interface WithModel {
-  /** Undefined: the scripted policy leads. */
+  /** The language model; undefined: the scripted policy leads. */
   llm: LanguageModel | undefined;
 }
 
-/** `current`: what the node has that is asked in; without a model, the first one is asked. Undefined: there is none. A
- *  history with another service's own parts goes on: those are left out (VendorPart). */
+/** A model that passes each request to the model of the current node, or to the first one if the node has none.
+ *  Undefined if the conversation has no model. `current`: the current node. Parts of the history that belong to
+ *  another service are left out (VendorPart). */
 export function modelOfNode(
   { llm: first, nodes }: WithModel & { nodes?: ReadonlyMap<string, WithModel> | undefined },
   current: () => WithModel,

@@ -4,11 +4,11 @@
 
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** After a line, before the tone. Its own silence comes on top: 1.6 s in all. */
+/** Silence after a line, before the tone. The line's own silence is added: 1.6 s in all. */
 const TONE_MS = 1_000;
-/** Between two lines, while the tone sounds. */
+/** Pause between two lines, while the tone sounds. */
 const NEXT_LINE_MS = 8_000;
-/** Between two looks while the caller speaks. */
+/** Interval of the checks while the caller speaks. */
 const LOOK_MS = 500;
 
 export interface SilenceWatchdogOptions {
@@ -23,7 +23,7 @@ export interface SilenceWatchdogOptions {
   silentSince(): number;
   onLine(): void;
   onTone(): void;
-  /** The wait is over, or the caller speaks: the tone, if it sounds, has no reason any more. */
+  /** Called when the wait is over or the caller speaks: a tone that sounds must stop. */
   onToneEnd(): void;
 }
 
@@ -31,25 +31,25 @@ export class SilenceWatchdog {
   readonly #options: SilenceWatchdogOptions;
   #timer: Timer | undefined;
   #isClosed = false;
-  /** Undefined while nothing is owed. */
+  /** Monotonic milliseconds at which the wait began; undefined while the agent owes nothing. */
   #owedSince: number | undefined;
-  /** Lines since the caller's last turn. */
+  /** Number of lines since the caller's last turn. */
   #lines = 0;
-  /** The silence in which the tone was begun. */
+  /** The silence, by its start, in which the tone was begun. */
   #toneSince = Number.NaN;
 
   constructor(options: SilenceWatchdogOptions) {
     this.#options = options;
   }
 
-  /** Something has happened that may begin or end a wait. */
+  /** Reports something that may begin or end a wait. */
   note(): void {
     if (this.#isClosed || this.#timer !== undefined || !this.#options.isOwed()) return;
     this.#owedSince ??= this.#options.clock.monotonicMs();
     this.#look(TONE_MS);
   }
 
-  /** The caller has finished a turn: the wait counts from their last word. */
+  /** Reports that the caller has finished a turn: the wait counts from their last word. */
   turn(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -57,7 +57,7 @@ export class SilenceWatchdog {
     this.#owedSince = Number.NEGATIVE_INFINITY;
   }
 
-  /** A line cannot be played: the tone takes its place, if the agent has one. */
+  /** Reports that a line cannot be played: the tone takes its place, if the agent has one. */
   lineFailed(): void {
     if (this.#isClosed || !this.#options.hasTone) return;
     this.#toneSince = this.#options.silentSince();
@@ -86,7 +86,7 @@ export class SilenceWatchdog {
     const silentSince = this.#options.silentSince();
     const since = Math.max(silentSince, this.#owedSince ?? silentSince);
     const silentMs = clock.monotonicMs() - since;
-    // Silence may begin anew at any time.
+    // Silence may begin again at any time.
     if (since === Infinity) this.#endTone();
     const nextMs = since === Infinity ? LOOK_MS : this.#act(silentMs, silentSince);
     this.#look(Math.min(TONE_MS, nextMs));
@@ -98,7 +98,7 @@ export class SilenceWatchdog {
     this.#options.onToneEnd();
   }
 
-  /** Milliseconds until the next look. */
+  /** Requests what is due. Returns the milliseconds until the next check. */
   #act(silentMs: number, silentSince: number): number {
     const { lineMs, hasTone, onLine, onTone } = this.#options;
     if (this.#lines === 0 && lineMs > 0) {

@@ -1,7 +1,7 @@
-// An answer that the model is asked for while the end of the caller's turn is only probable. Its text is kept, and its
-// function calls are part of the whole answer: nothing is said, stored or carried out before the turn has ended with the
-// same words and the request for them takes the answer over. Otherwise it is aborted. Its tokens count in any case, its
-// faults are none of the call.
+// Speculative answers: the model is asked while the end of the caller's turn is only probable. The text is kept, and
+// function calls are part of the whole answer: nothing is said, stored or carried out before the turn has ended with
+// the same words and its request takes the answer over. Otherwise the answer is aborted. Its tokens count in any case;
+// its faults are not faults of the call.
 
 import type { Log } from '../../log.ts';
 import { speculations } from '../../metrics/metrics.ts';
@@ -17,9 +17,11 @@ import type {
 } from '../../speech/llm/llm.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** Of text that waits for the end of the turn: more than a minute of speech. Services write less in that time. */
+/** Characters of an answer that waits for the end of the turn: more than a minute of speech. Services write less in
+ *  that time. */
 const WAITING_CHARACTERS_MAX = 4_000;
-/** Recognisers confirm or withdraw an early end within a second or two, and no later than their longest turn. */
+/** Longest wait for the end of the turn. Recognisers confirm or withdraw an early end within a second or two, and no
+ *  later than their longest turn. */
 const WAITING_MS_MAX = 10_000;
 
 export interface SpeculativeRequest extends Pick<LlmRequest, 'messages' | 'tools'> {
@@ -31,7 +33,7 @@ export interface UsageReport {
   usage: LlmUsage;
   firstTokenMs: number;
   totalMs: number;
-  /** The gateway's count of an aborted request. */
+  /** Whether the usage is the gateway's estimate for an aborted request. */
   isEstimated?: boolean;
   answeredBy?: { service: string; model: string };
 }
@@ -40,15 +42,15 @@ export interface SpeculationOptions {
   llm: LanguageModel | undefined;
   clock: Clock;
   log: Log;
-  /** Ends with the call. */
+  /** Aborted at the end of the call. */
   callSignal: AbortSignal;
-  /** Of the agent's prompts. */
+  /** Cache key of the agent's prompts. */
   cacheKey?: string | undefined;
-  /** Of an answer that no turn has taken over. */
+  /** Called with the usage of an answer that no turn has taken over. */
   onUsage(report: UsageReport): void;
 }
 
-/** The speculations of a call, one at a time. */
+/** Speculative answers of a call, one at a time. */
 export class Speculation {
   readonly #options: SpeculationOptions;
   #answer: SpeculativeAnswer | undefined;
@@ -58,7 +60,7 @@ export class Speculation {
     this.#options = options;
   }
 
-  /** Asks the model; an earlier answer is dropped. */
+  /** Asks the model and drops an earlier answer. */
   begin(request: SpeculativeRequest): void {
     const { llm, clock } = this.#options;
     this.withdraw();
@@ -67,12 +69,12 @@ export class Speculation {
     this.#late = clock.after(WAITING_MS_MAX, () => this.withdraw());
   }
 
-  /** The turn goes on: the answer is dropped. */
+  /** Drops the answer: the turn goes on. */
   withdraw(): void {
     this.#drop('withdrawn');
   }
 
-  /** The answer to this request, if it was asked for ahead and has not failed. Any other is dropped. */
+  /** The answer to this request, if it was asked for ahead and has not failed. Drops any other. */
   take(request: SpeculativeRequest): SpeculativeAnswer | undefined {
     const answer = this.#answer;
     if (answer === undefined) return undefined;
@@ -104,7 +106,7 @@ export class SpeculativeAnswer {
   readonly #startedAt: number;
   readonly #abort = new AbortController();
   readonly #whole: Promise<LlmResponse>;
-  /** What has come so far; the rest goes to the listener once there is one. */
+  /** Text that has come so far; the rest goes to the listener once there is one. */
   #text = '';
   #firstTokenMs: number | undefined;
   #listener: LlmListener | undefined;
@@ -141,7 +143,8 @@ export class SpeculativeAnswer {
     return this.#hasFailed || this.#abort.signal.aborted;
   }
 
-  /** Whether the same was asked: the same step, and the same conversation by its words. Prompts may have the time. */
+  /** Whether the request is the same: the same step, and the same conversation by its words. Prompts may differ,
+   *  because they may contain the time. */
   isTo({ nodeId, messages, tools }: SpeculativeRequest): boolean {
     const own = this.#request;
     if (nodeId !== own.nodeId || tools.length !== own.tools.length) return false;
@@ -149,7 +152,7 @@ export class SpeculativeAnswer {
     return messages.every((message, at) => isSameMessage(message, own.messages[at]));
   }
 
-  /** Takes the answer over: from here on it is the call's own, as `LanguageModel.respond` has it. */
+  /** Takes the answer over: from then on it belongs to the call, as an answer of `LanguageModel.respond`. */
   respond(listener: LlmListener, signal: AbortSignal): Promise<LlmResponse> {
     this.#listener = listener;
     const stop = (): void => this.#abort.abort(signal.reason);
@@ -159,7 +162,7 @@ export class SpeculativeAnswer {
     return this.#whole;
   }
 
-  /** Aborts. Returns what the service bills; undefined if it has failed by itself. */
+  /** Aborts the answer. Returns the usage that the service bills; undefined if the answer has failed by itself. */
   drop(): UsageReport | undefined {
     if (this.#response !== undefined) return this.#response;
     if (this.#hasFailed) return undefined;

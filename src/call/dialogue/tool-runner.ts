@@ -1,5 +1,5 @@
-// Runs the tools of one conversation: requests to other systems, and the transfer of the caller, which the medium
-// does. Each is reported exactly once, unless it was stopped or the conversation is over. It makes no decisions.
+// Runs the tools of one conversation: requests to other systems, and transfers of the caller, which the medium carries
+// out. Each is reported exactly once, unless it was stopped or the conversation is over. Makes no decisions.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -28,12 +28,12 @@ export interface ToolRunnerOptions {
   requests: Omit<ToolRequestDeps, 'clock'>;
   clock: Clock;
   log: Log;
-  /** Ends with the conversation. */
+  /** Aborted at the end of the conversation. */
   callSignal: AbortSignal;
-  /** Never rejects. */
+  /** Transfers the caller. Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   onEvent(event: UntimedEvent<ToolEvent>): void;
-  /** A fault of ours: the conversation cannot go on. */
+  /** Called at a fault of ours: the conversation cannot go on. */
   onBroken(error: unknown): void;
 }
 
@@ -105,23 +105,23 @@ export function failedTransfer(toolRunId: number, reason: TransferFailure): Tran
   return { type: 'transfer-failed', toolRunId, reason, message: failureWords(reason) };
 }
 
-/** For the model, which may repeat it to the caller. */
+/** Reason of a failed transfer as a text for the model, which may repeat it to the caller. */
 function failureWords(reason: TransferFailure): string {
   switch (reason) {
     case 'no_destination':
-      return 'The destination is no telephone number and no SIP address.';
+      return 'The destination is neither a telephone number nor a SIP address.';
     case 'provider_does_not_support_transfer':
       return 'Calls over this line cannot be transferred.';
     case 'provider_does_not_support_warm_transfer':
-      return 'Over this line nobody can be spoken to before a call is transferred to them.';
+      return 'This line does not support an announcement to the destination before the transfer.';
     case 'declined':
-      return 'Somebody answered at the destination, but did not take the call.';
+      return 'The destination answered, but did not accept the call.';
     case 'provider_error':
       return 'The telephone provider refused the transfer.';
     case 'busy':
       return 'The destination is busy.';
     case 'no_answer':
-      return 'Nobody answers at the destination.';
+      return 'The destination does not answer.';
     case 'answering_machine':
       return 'An answering machine took the call at the destination.';
     case 'call_failed':
@@ -142,7 +142,7 @@ function resultOf(event: UntimedEvent<ToolEvent>): string {
   return event.isLate ? 'timeout' : 'failed';
 }
 
-/** For the model too. */
+/** Error text for the model. */
 function wordsOf(error: unknown): string {
   if (codeOf(error) === 'TIMED_OUT') return 'The server did not answer in time.';
   return error instanceof GatewayError ? error.message : 'The request failed.';

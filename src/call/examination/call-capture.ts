@@ -1,6 +1,6 @@
-// The traffic between a provider and the gateway in one call, as lines of JSON: requests and answers of REST,
-// webhooks and replies, messages of the media socket, with the length of audio in its place, and what was found. Nothing
-// that is written here was not redacted (capture-redaction.ts).
+// Capture of one call: the traffic between provider and gateway as JSON lines. Requests and answers of REST, webhooks
+// and replies, messages of the media socket with the length of audio in place of the audio, and findings. Everything is
+// redacted before it is written (capture-redaction.ts).
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -9,18 +9,19 @@ import type { ProviderRequest, WebhookReply } from '../../telephony/provider/pro
 import type { RestExchange } from '../../telephony/provider/rest-client.ts';
 import type { CaptureRedaction } from './capture-redaction.ts';
 
-/** Of the format of lines. */
+/** Version of the line format. */
 const FORMAT = 1;
-/** A call of a minute has about 200. */
+/** Lines at most; a call of a minute has about 200. */
 const LINES_MAX = 2_000;
 const BYTES_MAX = 1_000_000;
-/** Messages with audio that are written out, of each side; the rest is counted. */
+/** Messages with audio that are written out, for each side; the rest is counted. */
 const AUDIO_LINES_MAX = 5;
-/** Longer bodies are not read. */
+/** Longest body that is read. */
 const BODY_BYTES_MAX = 65_536;
-/** Longer messages of the media socket are not read: 100 ms of wideband audio have 5,000. */
+/** Longest message of the media socket that is read: 100 ms of wideband audio have 5,000 characters. */
 const MESSAGE_CHARACTERS_MAX = 16_384;
-/** Of all messages of the media socket: a call of 40 s has up to four million. Reading them takes time from the API. */
+/** Characters of all messages of the media socket that are read: a call of 40 s has up to four million. Reading them
+ *  takes time from the API. */
 const MESSAGES_CHARACTERS_MAX = 12_000_000;
 
 export type Side = 'provider' | 'gateway';
@@ -83,7 +84,7 @@ export class CallCapture {
     });
   }
 
-  /** `event`: what the provider's parser made of it. */
+  /** Writes a webhook and its reply. `event`: the name that the provider's parser gave it. */
   webhook(
     { method, url, headers, rawBody }: ProviderRequest,
     outcome: { isVerified: boolean; event: string; reply: WebhookReply | undefined },
@@ -133,7 +134,7 @@ export class CallCapture {
     this.#media('provider', { closed: code, reason: this.#redaction.text(reason) });
   }
 
-  /** Something that was found. */
+  /** Writes a finding. */
   step(step: { key: string; verdict: string; message: string }): void {
     const { key, verdict, message } = step;
     this.#line({ kind: 'step', key, verdict, message: this.#redaction.text(message) });
@@ -184,7 +185,7 @@ export class CallCapture {
   #write(what: object): void {
     if (this.#isFull) return;
     let line = `${JSON.stringify({ atMs: this.atMs, ...what })}\n`;
-    // A secret that the redaction has missed: the line is left out.
+    // The line has a secret that the redaction has missed: it is left out.
     if (this.#redaction.leaksIn(line)) {
       line = `${JSON.stringify({ atMs: this.atMs, kind: 'omitted', bytes: line.length })}\n`;
     }
@@ -205,7 +206,7 @@ function bodyText(rawBody: Buffer): string {
   return rawBody.toString('utf8');
 }
 
-/** Of the text that stands in the place of audio. */
+/** Bytes of audio in a message, from the texts that replace the audio. */
 function audioBytesIn(value: unknown): number {
   if (typeof value === 'string') return Number(/^<audio (\d+) bytes>$/.exec(value)?.[1] ?? 0);
   const parts = isObject(value) ? Object.values(value) : Array.isArray(value) ? value : [];

@@ -1,40 +1,40 @@
-// Takes out of a capture what must not leave the gateway: credentials, signatures, tokens, ids of accounts and calls,
-// telephone numbers, e-mail addresses, names of hosts and people. Known values go wherever they stand; others by their
-// form or by the name of their field.
+// Redaction of captures: removes credentials, signatures, tokens, ids of accounts and calls, telephone numbers, e-mail
+// addresses, and names of hosts and people. Known values are replaced wherever they stand; others by their form or by
+// the name of their field.
 
 import { isIPv6 } from 'node:net';
 import { isCredentialName } from '../../model/speech-services/schemas/description-secrets.ts';
 import { isObject } from '../../std/json.ts';
 import { PlaceholderNames } from './placeholder-names.ts';
 
-/** Shorter values of a configuration could be words. */
+/** Shortest known value that is replaced: shorter ones could be words. */
 const KNOWN_CHARACTERS_MIN = 6;
-/** Shorter ones could be words of the capture itself. */
+/** Shortest known value that is searched for in a finished line: shorter ones could be words of the capture itself. */
 const LEAK_CHARACTERS_MIN = 8;
-/** Looked for in every text. */
+/** Known values at most: each text is searched for every one. */
 const KNOWN_MAX = 200;
-/** SIP addresses of the configuration; further ones go by their form. */
+/** SIP addresses of the configuration that are known values; further ones are recognised by their form. */
 const SIP_MAX = 10;
-/** Of RSA with 8192 bits: 105. */
+/** Lines of a private key at most: RSA with 8192 bits has 105. */
 const KEY_LINES_MAX = 120;
-/** Digits of a number that are looked for without its country code, which has up to three. */
+/** Shortest part of a number that is searched for without its country code, which has up to three digits. */
 const NATIONAL_DIGITS_MIN = 7;
 const COUNTRY_DIGITS_MAX = 3;
-/** Longer ones are no telephone number (E.164). */
+/** Longest telephone number (E.164). */
 const NUMBER_DIGITS_MAX = 15;
 const DEPTH_MAX = 20;
-/** Shorter texts hold nothing that is looked for: the shortest is a host such as `a.io`. */
+/** Shortest text that is searched: the shortest thing to find is a host such as `a.io`. */
 const TEXT_CHARACTERS_MIN = 4;
 /** The longest body that is kept. */
 const TEXT_CHARACTERS_MAX = 16_000;
-/** Longer ones are audio; the shortest frame has 160 bytes. */
+/** Shortest base64 text that counts as audio; the shortest frame has 160 bytes. */
 const AUDIO_CHARACTERS_MIN = 128;
 const ID_DIGITS_MIN = 3;
 
 const AUDIO = /^[A-Za-z0-9+/]+={0,2}$/;
-/** Headers with a proof or a key, whatever they hold. */
+/** Names of headers that hold a proof or a key, whatever their value. */
 const PROOF = /signature|nonce|authorization|cookie|token|key|auth-id|jwt/i;
-/** Of the connection between two programs, or of what lies between them. */
+/** Names of headers about the connection itself or the proxies on its path. */
 const OF_CONNECTION =
   /^(host|connection|upgrade|keep-alive|te|transfer-encoding|content-length|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-envoy-.*|.*client-ip|cf-.*|sec-websocket-.*|traceparent|tracestate)$/i;
 const NUMBER_FIELD =
@@ -45,7 +45,7 @@ const PERSON_FIELD =
 const ACCOUNT_FIELD =
   /^(parent|sub)?_?-?(account|domain|tenant|connection|application|app|customer|user|owner|profile|subscriber|organization|trunk)_?-?(s?id|uuid)$/i;
 const TIME = /^\d{8}T\d{6}/;
-// Each begins where a word begins and scans it once: the text is somebody else's, and may be long.
+// Each match begins at the start of a word and scans it once: the text comes from outside and may be long.
 const MAILBOX = /(?<![^\s"'<>@:;,=&?/()[\]])[^\s"'<>@:;,=&?/()[\]]+@[a-z0-9-]+(\.[a-z0-9-]+)+/gi;
 const URL_HOST =
   /\b((?:https?|wss?|sips?):(?:\/\/)?(?:[^\s/@"'<>?&]{0,200}@)?)([^\s/:?#"'<>&;,\\]+(?::\d+)?)/gi;
@@ -53,13 +53,13 @@ const HOST =
   /(?<![a-z0-9_-])(?:[a-z0-9_-]+\.){1,8}(?:[a-z]{2}|com|net|org|info|biz|dev|app|cloud|tech|site|online|local|internal|invalid|test|example)\b(?!\.)/gi;
 /** Candidates: `isIPv6` decides. */
 const IPV6 = /(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])/gi;
-/** Digits as people write them. */
+/** Digits as people write them, with separators. */
 const DIGITS = /\d(?:[\s().-]{0,2}\d){6,}/g;
 
 export interface KnownToRedaction {
-  /** Of the configuration: every text in it. */
+  /** Credentials of the configuration: every text in them is a known value. */
   credentials: Readonly<Record<string, unknown>>;
-  /** Of the configuration, and the one that is called; `+` and digits. */
+  /** Numbers of the configuration, and the number that is called; `+` and digits. */
   numbers: readonly string[];
   /** The gateway's public URL. */
   publicUrl: string;
@@ -70,7 +70,7 @@ export class CaptureRedaction {
   /** Placeholders by value, the longest value first. */
   #known: [string, string][] = [];
   readonly #numbers: readonly string[];
-  /** The numbers by their digits, with the country code and without up to three of its digits. */
+  /** Numbers by their digits: with the country code, and without one to three of its digits. */
   readonly #numberByDigits = new Map<string, { number: string; skipped: number }>();
 
   constructor({ credentials, numbers, publicUrl }: KnownToRedaction) {
@@ -84,7 +84,7 @@ export class CaptureRedaction {
     }
   }
 
-  /** Further values that become `placeholder` wherever they stand. */
+  /** Adds a value that is replaced by `placeholder` wherever it stands. */
   addSecret(value: string, placeholder: string): void {
     if (value.length < KNOWN_CHARACTERS_MIN || this.#known.length >= KNOWN_MAX) return;
     const forms = [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)];
@@ -97,7 +97,8 @@ export class CaptureRedaction {
     this.#known.sort(([a], [b]) => b.length - a.length);
   }
 
-  /** The digits of telephone numbers. SIP addresses and extensions are no digits alone: they go by their form. */
+  /** The digits of the telephone numbers. SIP addresses and extensions are not digits alone: they are recognised by
+   *  their form. */
   #addNumbers(numbers: readonly string[]): string[] {
     const telephones = numbers.filter((number) => TELEPHONE.test(number));
     const all = [...new Set(telephones.map((number) => number.replace('+', '')))];
@@ -123,7 +124,7 @@ export class CaptureRedaction {
     );
   }
 
-  /** An address, with the parameters of its query as fields. */
+  /** Redacts an address; the parameters of its query are fields. */
   url(given: string): string {
     const [base = '', ...rest] = given.split('?');
     if (rest.length === 0) return this.text(base);
@@ -134,7 +135,7 @@ export class CaptureRedaction {
     return `${this.text(base)}?${parameters.join('&')}`;
   }
 
-  /** A value under its name. */
+  /** Redacts a value, with regard to its name. */
   field(name: string, value: unknown, depth = 0): unknown {
     if (depth >= DEPTH_MAX) return null;
     if (Array.isArray(value)) return value.map((each) => this.field(name, each, depth + 1));
@@ -149,13 +150,13 @@ export class CaptureRedaction {
     return this.text(value);
   }
 
-  /** Anything that was written. */
+  /** Redacts any text. */
   text(given: string): string {
     if (given.length >= AUDIO_CHARACTERS_MIN && AUDIO.test(given)) {
       return `<audio ${Buffer.byteLength(given, 'base64')} bytes>`;
     }
     if (given.length < TEXT_CHARACTERS_MIN) return given;
-    // Before it is cut: a part of a value would not be found.
+    // Replaced before the text is cut: a part of a value would not be found.
     let text = given;
     for (const [value, placeholder] of this.#known) text = text.replaceAll(value, placeholder);
     text = this.#withoutHosts(text);
@@ -163,7 +164,7 @@ export class CaptureRedaction {
     return this.#withoutIds(text).slice(0, TEXT_CHARACTERS_MAX);
   }
 
-  /** Whether a known value stands in what is to be written after all. */
+  /** Whether a line that is to be written still has a known value. */
   leaksIn(line: string): boolean {
     const isWritten = ([value]: [string, string]): boolean =>
       value.length >= LEAK_CHARACTERS_MIN && line.includes(value);
@@ -193,7 +194,7 @@ export class CaptureRedaction {
     }
     const placeholder = `redacted-${field.replace(/[^A-Za-z0-9]+/g, '-')}`;
     this.addSecret(value, placeholder);
-    // A private key may be written with other line ends. Its lines are known in one form each.
+    // A private key may be written with other line ends. Its lines have one form each.
     const lines = value.split(/\\n|\r?\n/).slice(0, KEY_LINES_MAX);
     if (lines.length === 1) return;
     this.#addForms(
@@ -202,7 +203,7 @@ export class CaptureRedaction {
     );
   }
 
-  /** A signature, nonce or key of a header; its scheme stays. */
+  /** Replaces a signature, nonce or key of a header; its scheme stays. */
   #proof(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((each) => this.#proof(each));
     const [, scheme = '', proof = ''] = /^([A-Za-z]{2,12} )?(.*)$/s.exec(String(value)) ?? [];
@@ -243,7 +244,7 @@ export class CaptureRedaction {
     return this.#names.host(host);
   }
 
-  /** Known ones in any form, and what begins with `+`. */
+  /** Replaces known numbers in any form, and all numbers that begin with `+`. */
   #withoutNumbers(given: string): string {
     const text = given.replace(DIGITS, (run) => this.#knownNumbersIn(run));
     return text.replace(
@@ -254,7 +255,8 @@ export class CaptureRedaction {
     );
   }
 
-  /** `run`: groups of digits, with separators; a number may be several groups, and not all are its. */
+  /** Replaces known numbers in `run`, groups of digits with separators. A number may be several groups; other groups
+   *  stay. */
   #knownNumbersIn(run: string): string {
     const groups = [...run.matchAll(/(\d+)(\D*)/g)];
     let text = '';
@@ -266,7 +268,7 @@ export class CaptureRedaction {
     return text;
   }
 
-  /** The longest that begins with the group `first`. */
+  /** The longest known number that begins with the group `first`. */
   #knownNumberAt(
     groups: readonly RegExpExecArray[],
     first: number,
@@ -284,7 +286,7 @@ export class CaptureRedaction {
     return found;
   }
 
-  /** A field that is a number. */
+  /** Replaces a field's value that is a number. */
   #numberIn(value: string): string {
     const digits = value.replace(/\D/g, '');
     return `${value.startsWith('+') ? '+' : ''}${this.#placeholderOf(digits)}`;
@@ -300,7 +302,7 @@ export class CaptureRedaction {
       : this.#names.number(known).slice(-digits.length);
   }
 
-  /** What could be an id or a key: of calls, streams, requests, accounts. */
+  /** Replaces what could be an id or a key: of calls, streams, requests, accounts. */
   #withoutIds(text: string): string {
     return text.replace(/[A-Za-z0-9_-]{16,}/g, (word) => {
       const digits = word.replace(/\D/g, '').length;

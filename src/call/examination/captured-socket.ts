@@ -1,10 +1,10 @@
-// A media socket whose messages are written to a capture, both ways. Messages go as strings or buffers: the
-// paths without strings, for speed, are for calls of runs.
+// A media socket whose messages are also written to a capture, in both directions. Messages are strings or buffers: the
+// faster paths without strings are for calls of runs.
 
 import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
 import type { CallCapture } from './call-capture.ts';
 
-/** What the gateway sends. */
+/** Wraps the socket: captures messages of the gateway. */
 export function capturedSocket(socket: MediaSocket, capture: CallCapture): MediaSocket {
   return {
     sendText(message) {
@@ -25,7 +25,7 @@ export function capturedSocket(socket: MediaSocket, capture: CallCapture): Media
   };
 }
 
-/** What the provider sends. */
+/** Wraps the listener: captures messages of the provider. */
 export function capturedListener(
   listener: MediaSocketListener,
   capture: CallCapture,

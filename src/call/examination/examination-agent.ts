@@ -1,5 +1,5 @@
-// The agent of an examination call: a sentence with a mark behind it, speech that is cleared, two keys and a question
-// about them that the person answers by a key. No graph, no model, no recogniser.
+// The agent of an examination call: a sentence with a mark after it, speech that is cleared, two keys, and a question
+// about them that the person answers by a key. Uses no graph, model or recogniser.
 
 import { FRAME_MS, RATE_HZ } from '../../audio/pcm.ts';
 import { dtmfTones } from '../../audio/tones/tone-generator.ts';
@@ -18,24 +18,24 @@ import type { ExaminationSteps } from './examination-steps.ts';
 import { Moment } from './moment.ts';
 import { PacedSpeech } from './paced-speech.ts';
 
-/** From the stream's start to its first audio. */
+/** Deadline from the start of the stream to its first audio. */
 const AUDIO_MS_MAX = 5_000;
-/** From the end of an utterance to its mark. */
+/** Deadline from the end of an utterance to its mark. */
 const MARK_MS_MAX = 4_000;
-/** The person finds the keypad. */
+/** Time for the person to find the keypad. */
 const KEY_MS_MAX = 10_000;
-/** How far the speech that is cleared runs ahead: every provider keeps that much. */
+/** Lead of the speech that is cleared: every provider buffers that much. */
 const CLEARED_AHEAD_MS = 1_500;
-/** From the begin of that speech to the clear. */
+/** Time from the start of that speech to the clear. */
 const CLEAR_AFTER_MS = 700;
-/** A mark behind a clear that took effect returns well before the rest would have been played. */
+/** Deadline of a mark behind a clear that took effect: well before the rest would have been played. */
 const CLEARED_MS_MAX = 900;
 const KEYS_OUT = '12';
 
-/** What the agent says, 8 kHz. */
+/** The agent's speech, 8 kHz. */
 export interface AgentLines {
   introduction: Int16Array;
-  /** Is cut off. */
+  /** The sentence that is interrupted. */
   cleared: Int16Array;
   question: Int16Array;
   goodbye: Int16Array;
@@ -56,7 +56,7 @@ export interface ExaminationAgentOptions {
   steps: ExaminationSteps;
   /** Whether the provider signals keys; else they are in the audio. */
   digitsIn: boolean;
-  /** Sends keys over the provider's REST interface. Undefined: as tones in the audio. */
+  /** Sends keys over the provider's REST interface. Undefined: they are sent as tones in the audio. */
   sendDigits: ((digits: string) => Promise<void>) | undefined;
   clock: Clock;
 }
@@ -79,17 +79,18 @@ export class ExaminationAgent implements MediaListener {
     this.#options = options;
   }
 
-  /** Settles once the stream is closed. */
+  /** Settles when the stream is closed. */
   get closed(): Promise<unknown> {
     return this.#closed.promise;
   }
 
-  /** The conversation. Settles at its end, also if the stream closes before; never rejects for what the far end does. */
+  /** Runs the conversation. Settles at its end, or when the stream closes before; never rejects because of the far
+   *  end. */
   async talk(): Promise<void> {
     const { clock, media, lines, steps } = this.#options;
     const codec = await this.#within(this.#started, AUDIO_MS_MAX);
     if (codec === undefined) return;
-    steps.note('media', pass(`The provider sends and takes ${codec.name}.`));
+    steps.note('media', pass(`The provider sends and accepts ${codec.name}.`));
     this.#speech = new PacedSpeech({ clock, media, codec });
     const introduced = this.#introduce();
     await this.#checkAudio();
@@ -176,7 +177,7 @@ export class ExaminationAgent implements MediaListener {
       steps.note('audio_in', pass('The first frame has come.'));
     } else if (!this.#closed.isPast) {
       const advice =
-        'The provider opened the stream and sends no audio of the call: see its console for this call.';
+        'The provider opened the stream but sends no audio of the call: see its console for this call.';
       steps.note('audio_in', fail(`No audio came within ${AUDIO_MS_MAX / 1_000} s.`, advice));
     }
   }
@@ -184,7 +185,7 @@ export class ExaminationAgent implements MediaListener {
   async #checkClear(): Promise<void> {
     const { steps, lines, media, clock } = this.#options;
     if (!media.traits.marks) {
-      steps.note('clear', skip('Cannot be seen without marks.'));
+      steps.note('clear', skip('Cannot be checked without marks.'));
       return;
     }
     const saying = this.#speech?.say(lines.cleared, CLEARED_AHEAD_MS);
@@ -228,9 +229,9 @@ export class ExaminationAgent implements MediaListener {
     if (this.#closed.isPast && key === undefined) return;
     if (key === undefined) {
       const advice =
-        'Press 1 or 2 when asked. If somebody did, keys do not reach the gateway: keep the capture and report it.';
+        'Press 1 or 2 when asked. If a key was pressed, keys do not reach the gateway: keep the capture and report it.';
       steps.note('keys_in', warn(`No key came within ${KEY_MS_MAX / 1_000} s.`, advice));
-      steps.note('keys_out', skip('Nobody said whether the tones were heard.'));
+      steps.note('keys_out', skip('It is unknown whether the tones were heard.'));
       return;
     }
     steps.note('keys_in', pass(`The key ${key} has come.`));
@@ -243,12 +244,12 @@ export class ExaminationAgent implements MediaListener {
       steps.note('keys_out', skip(`The key ${key} does not say whether the tones were heard.`));
   }
 
-  /** The person answers before the question's end. */
+  /** Stops the question when the person answers before its end. */
   #yield(): void {
     if ((this.#speech?.stop() ?? 0) > 0 && !this.#closed.isPast) this.#options.media.clear();
   }
 
-  /** False if the provider refused them. */
+  /** Sends the keys. Returns false if the provider refused them. */
   async #sendKeys(): Promise<boolean> {
     const { sendDigits, steps } = this.#options;
     if (sendDigits === undefined) {
@@ -270,7 +271,7 @@ export class ExaminationAgent implements MediaListener {
     await this.#speech?.say(samples, this.#options.media.traits.lead.aimMs);
   }
 
-  /** Sends a mark; the moment of its return. */
+  /** Sends a mark. Returns the moment at which it comes back. */
   #mark(): Moment<true> {
     const returned = new Moment<true>();
     this.#marksSent += 1;

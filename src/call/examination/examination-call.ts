@@ -28,22 +28,22 @@ import { EXAMINATION_RING_S, type ExaminationOrder, ExaminedLeg } from './examin
 import { ExaminedWebhooks } from './examined-webhooks.ts';
 import { Moment } from './moment.ts';
 
-/** The conversation; it takes about 20 s. */
+/** Longest conversation; it takes about 20 s. */
 const TALK_MS_MAX = 35_000;
-/** Beyond the ring time, for webhooks on their way. */
+/** Time beyond the ring time, for webhooks on their way. */
 const ANSWER_MS_EXTRA = 10_000;
-/** From the answer to the media socket. */
+/** Deadline from the answer to the media socket. */
 const MEDIA_MS_MAX = 12_000;
-/** For the status webhook after the hang-up; then the provider is asked. */
+/** Wait for the status webhook after the hang-up; after it the provider is asked. */
 const STATUS_MS_MAX = 6_000;
-/** For a webhook of a call whose dial got no clear answer. */
+/** Wait for a webhook of a call whose dial got no clear answer. */
 const DOUBT_MS_MAX = 5_000;
 const TOKEN_MS = 60_000;
 
-/** In the place of a media URL's workflow. */
+/** The workflow segment of an examination call's media URL. */
 export const EXAMINATION_WORKFLOW = 'examination';
 
-/** The call may have been placed, or not. */
+/** Error codes after which the call may have been placed, or not. */
 const UNCLEAR: ReadonlySet<string> = new Set(['PROVIDER_TIMEOUT', 'PROVIDER_UNCERTAIN']);
 
 export interface ExaminationCallDeps {
@@ -69,7 +69,7 @@ export class ExaminationCall {
   readonly #answered = new Moment<true>();
   readonly #agent = new Moment<ExaminationAgent>();
   readonly #final = new Moment<CallStatus>();
-  /** The client has asked for the end, or the provider cannot connect the call. */
+  /** Settled when the client ends the call or the provider cannot connect it. */
   readonly #cut = new Moment<true>();
   readonly #never = new Moment<never>().promise;
   #session: SocketMediaSession | undefined;
@@ -106,9 +106,9 @@ export class ExaminationCall {
     this.#cut.settle(true);
   }
 
-  // What the provider sends.
+  // Requests of the provider.
 
-  /** Its answer URL. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  /** Handles its answer URL. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
   answer(request: ProviderRequest): Promise<WebhookReply> {
     return this.#take(request, async (event) => {
       if (!('callId' in event)) throw new GatewayError('WEBHOOK_MALFORMED');
@@ -118,7 +118,7 @@ export class ExaminationCall {
     });
   }
 
-  /** Any other webhook. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  /** Handles any other webhook. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
   event(request: ProviderRequest): Promise<WebhookReply> {
     const { webhook, capabilities } = this.order.provider;
     return this.#take(request, async (event) => {
@@ -129,18 +129,18 @@ export class ExaminationCall {
     });
   }
 
-  /** Whether the account of this call has sent it. */
+  /** Whether the request is signed by the account of this call. */
   isProven(request: ProviderRequest): boolean {
     const { provider, credentials } = this.order;
     return this.#deps.verifier.isSigned(provider, request, credentials);
   }
 
-  /** Whether it needs no proof: a reason to ask the provider. */
+  /** Whether the request is a report that needs no proof: it only causes a request to the provider. */
   isReport(request: ProviderRequest): boolean {
     return this.order.provider.webhook.isReport?.(request) === true;
   }
 
-  /** Its media socket. */
+  /** Decides about its media socket. */
   async admit(
     path: MediaPath,
     headers: Record<string, string | undefined>,
@@ -197,13 +197,13 @@ export class ExaminationCall {
     follow: (event: ProviderEvent) => Promise<WebhookReply>,
   ): Promise<WebhookReply> {
     return this.#webhooks.take(request, (event) => {
-      this.steps.note('webhooks', pass('They come, and their proof is right.'));
+      this.steps.note('webhooks', pass('Webhooks arrive, and their proof is valid.'));
       this.#note(event);
       return follow(event);
     });
   }
 
-  /** A webhook whose proof does not cover its content counts for the call that was dialled alone. */
+  /** Notes an event. A webhook whose proof does not cover its content counts only for the call that was dialled. */
   #note(event: ProviderEvent): void {
     if (!('callId' in event)) return;
     const { webhookProof } = this.order.provider.capabilities;
@@ -218,15 +218,15 @@ export class ExaminationCall {
   }
 
   #follow(status: CallStatus): void {
-    if (status === 'ringing') this.steps.note('ringing', pass('The provider says that it rings.'));
+    if (status === 'ringing') this.steps.note('ringing', pass('The provider reports ringing.'));
     if (status === 'in-progress') {
-      this.steps.note('answered', pass('Somebody has answered.'));
+      this.steps.note('answered', pass('The call was answered.'));
       this.#answered.settle(true);
     }
     if (isTerminal(status)) this.#final.settle(status);
   }
 
-  /** Never rejects. */
+  /** Asks the provider whether an unproven event is true. Never rejects. */
   async #confirm(event: ProviderEvent): Promise<void> {
     try {
       if (event.kind !== 'status' || event.callId !== this.callId) return;
@@ -237,7 +237,7 @@ export class ExaminationCall {
     }
   }
 
-  /** Connects the answered call to the media socket. A repeated command is not sent: the first is carried out. */
+  /** Connects the answered call to the media socket. A repeated command is not sent: the first one is carried out. */
   #connect(callId: string): Promise<WebhookReply> {
     const { tokens, actions, addSecret } = this.#deps;
     const { id, provider, credentials, publicUrl } = this.order;
@@ -261,8 +261,8 @@ export class ExaminationCall {
     });
   }
 
-  /** A call that is answered after the end: one whose dial got no clear answer rings all the same, and nobody else hangs
-   *  it up. */
+  /** Hangs up a call that is answered after the end: a call whose dial got no clear answer may ring all the same,
+   *  and nothing else would hang it up. */
   async #refuse(callId: string): Promise<WebhookReply> {
     const { webhook } = this.order.provider;
     if (this.#isHungUp) return webhook.acknowledge();
@@ -293,7 +293,7 @@ export class ExaminationCall {
     }
   }
 
-  /** Whether there is a call. */
+  /** Dials. Returns whether there is a call. */
   async #dial(): Promise<boolean> {
     try {
       this.#callId.settle(await this.#leg.dial());
@@ -319,7 +319,7 @@ export class ExaminationCall {
     await agent.talk().finally(() => timer.cancel());
   }
 
-  /** Hangs up, and finds out how the call ended. */
+  /** Hangs up and determines how the call ended. */
   async #leave(): Promise<void> {
     const { callId } = this;
     if (callId !== undefined) await this.#hangUp(callId);
@@ -328,7 +328,7 @@ export class ExaminationCall {
     if (callId === undefined) return;
     const status = await this.#final.within(this.#deps.clock, STATUS_MS_MAX, this.#never);
     if (status === undefined) await this.#askForEnd(callId);
-    else this.steps.note('final_status', pass(`The provider says: ${status}.`));
+    else this.steps.note('final_status', pass(`The provider reports: ${status}.`));
     noteMissing(this.steps, {
       publicUrl: this.order.publicUrl,
       refused: this.#webhooks.refused,
@@ -355,8 +355,8 @@ export class ExaminationCall {
     try {
       const status = await this.#leg.status(callId);
       const isOver = status === undefined || isTerminal(status);
-      const words = status ?? 'it does not know the call any more';
-      const message = `No webhook said it. Asked, the provider says: ${words}.`;
+      const words = status ?? 'the call is not known any more';
+      const message = `No webhook reported it. On request, the provider reports: ${words}.`;
       const outcome = isOver ? warn : fail;
       this.steps.note('final_status', outcome(message, STATUS_MISSING));
     } catch (error) {

@@ -1,5 +1,5 @@
-// The examination calls of this process: starts one for an organization, finds the call of a webhook or a media socket,
-// and keeps what was found, with its capture, until the client has fetched it.
+// Examination calls of this process: starts one for an organization, finds the call of a webhook or a media socket, and
+// keeps the findings and the capture until the client has fetched them.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -28,31 +28,31 @@ import { ExaminationCall } from './examination-call.ts';
 import type { ExaminationStep } from './examination-steps.ts';
 import { Moment } from './moment.ts';
 
-/** At a time, of all organizations. */
+/** Concurrent calls of all organizations. */
 const CALLS_MAX = 4;
-/** Calls that are over and still shown. Each capture has up to a megabyte. */
+/** Finished calls that are kept. Each capture has up to a megabyte. */
 const KEPT_MAX = 20;
 const KEPT_MS_MAX = 600_000;
-/** A client asks every second; one that does not any more has left, and its call is hung up. */
+/** A client polls every second. If it has not polled for this time, its call is hung up. */
 const CLIENT_MS_MAX = 20_000;
-/** 64 bits: nobody guesses the id of a call. */
+/** Random bytes of a call's id: 64 bits cannot be guessed. */
 const ID_BYTES = 8;
-/** Of a stop: hang-ups take a second. */
+/** Deadline of a stop: hang-ups take a second. */
 const CLOSE_MS_MAX = 4_000;
 
 export interface ExaminationWish {
   organizationId: string;
   configurationId: string;
-  /** As the client wrote it. */
+  /** The number as the client wrote it. */
   phoneNumber: string;
-  /** Null: the default caller, else any number of the configuration. */
+  /** Caller id; null: the default caller, else any number of the configuration. */
   fromPhoneNumberId: string | null;
 }
 
 export interface ExaminationReport {
   id: string;
   isRunning: boolean;
-  /** Nothing failed. */
+  /** Whether no step failed. */
   isFaultless: boolean;
   steps: readonly ExaminationStep[];
 }
@@ -60,12 +60,12 @@ export interface ExaminationReport {
 export interface ExaminationCallsDeps {
   store: Pick<Store, 'telephony' | 'webhookNonces' | 'runs' | 'accounts'>;
   routes: Pick<OutboundRoutes, 'find'>;
-  /** An instance whose requests are observed. Undefined for a PBX. */
+  /** Creates a provider whose requests are observed. Undefined for a PBX. */
   createProvider: (
     name: ProviderName,
     onExchange: (exchange: RestExchange) => void,
   ) => HostedProvider | undefined;
-  /** What the agent says. Throws TTS_*. */
+  /** Renders the agent's speech. Throws TTS_*. */
   speak: () => Promise<AgentLines>;
   gateway: { publicUrl: string; version: string };
   isDraining: () => boolean;
@@ -99,8 +99,9 @@ export class ExaminationCalls {
     this.#tokens = createMediaTokens({ clock, random });
   }
 
-  /** Throws CONFIGURATION_*, CALLER_ID_NOT_FOUND, NUMBER_NOT_DIALABLE, EXAMINATION_CALL_UNSUPPORTED, PUBLIC_URL_UNFIT,
-   *  EXAMINATION_CALL_RUNNING, CALL_LIMIT_REACHED, GATEWAY_DRAINING, QUEUE_FULL, TTS_*. Nothing has rung then. */
+  /** Starts a call. If it throws, no phone has rung. Throws CONFIGURATION_*, CALLER_ID_NOT_FOUND,
+   *  NUMBER_NOT_DIALABLE, EXAMINATION_CALL_UNSUPPORTED, PUBLIC_URL_UNFIT, EXAMINATION_CALL_RUNNING,
+   *  CALL_LIMIT_REACHED, GATEWAY_DRAINING, QUEUE_FULL, TTS_*. */
   async start(wish: ExaminationWish): Promise<ExaminationReport> {
     const { organizationId } = wish;
     this.#refuseIfDraining();
@@ -121,7 +122,8 @@ export class ExaminationCalls {
     }
   }
 
-  /** Undefined for a call that is not of this organization and configuration, or not known any more. */
+  /** The call's report. Undefined if the call does not belong to this organization and configuration, or was
+   *  removed. */
   report(of: {
     organizationId: string;
     configurationId: string;
@@ -137,20 +139,20 @@ export class ExaminationCalls {
     this.#kept(of)?.call.hangUp();
   }
 
-  /** JSON lines. Undefined as `report`. */
+  /** The call's capture as JSON lines. Undefined as for `report`. */
   capture(of: { organizationId: string; configurationId: string; id: string }): string | undefined {
     return this.#kept(of)?.capture.text;
   }
 
-  // For webhooks and media sockets.
+  // Look-ups for webhooks and media sockets.
 
-  /** The call of a run's id; undefined: it is none of these. */
+  /** The examination call with this id; undefined if there is none. */
   ofRun(provider: ProviderName, id: string): ExaminationCall | undefined {
     const call = this.#calls.get(id)?.call;
     return call?.order.provider.name === provider ? call : undefined;
   }
 
-  /** The call of an event that names no run. */
+  /** The examination call of an event that names no run. */
   ofEvent(name: ProviderName, request: ProviderRequest): ExaminationCall | undefined {
     for (const { call } of this.#calls.values()) {
       const { provider } = call.order;
@@ -222,7 +224,8 @@ export class ExaminationCalls {
     const capture = new CallCapture({ clock, redaction, about });
     const provider = createProvider(route.provider.name, (exchange) => capture.rest(exchange));
     if (provider === undefined) throw new GatewayError('EXAMINATION_CALL_UNSUPPORTED');
-    this.#refuseIfDraining(); // Speech may have taken seconds; nobody would hang up a call from here on.
+    // Speech may have taken seconds; a call dialled after the drain would not be hung up.
+    this.#refuseIfDraining();
     const order = { id, organizationId, provider, credentials, lines, publicUrl };
     const call = new ExaminationCall(
       {
@@ -291,12 +294,12 @@ function reportOf(call: ExaminationCall): ExaminationReport {
   return { id: call.order.id, isRunning: !call.isOver, isFaultless, steps: found };
 }
 
-/** Undefined for a request that cannot be parsed: the routes of runs refuse it. */
+/** The call id in a webhook. Undefined for a request that cannot be parsed: the routes of runs refuse it. */
 function callIdOf({ webhook }: HostedProvider, request: ProviderRequest): string | undefined {
   try {
     const event = webhook.parse(request);
     return 'callId' in event ? event.callId : undefined;
   } catch {
-    return undefined; // The request is answered where other calls' are.
+    return undefined; // The service of runs answers the request.
   }
 }

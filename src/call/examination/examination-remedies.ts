@@ -1,4 +1,4 @@
-// What to do about what an examination call found wrong, and which steps never came.
+// Advice about what an examination call found wrong, and the steps that never came.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
@@ -13,7 +13,7 @@ const dialRemedies: ReadonlyMap<string, string> = new Map([
     'PROVIDER_DESTINATION',
     'Write the number with + and its country code; a trial account calls verified numbers only.',
   ],
-  ['PROVIDER_CAPACITY', 'The account has no room or no credit for the call: see its console.'],
+  ['PROVIDER_CAPACITY', 'The account is at its limit of calls, or has no credit: see its console.'],
   ['PROVIDER_TIMEOUT', 'The telephone may ring all the same. Try again in a minute.'],
   ['PROVIDER_UNCERTAIN', 'The telephone may ring all the same. Try again in a minute.'],
 ]);
@@ -22,7 +22,7 @@ export function dialRemedy(error: unknown): string {
   return dialRemedies.get(codeOf(error) ?? '') ?? SEE_CAPTURE;
 }
 
-/** A failure of a request, in words. */
+/** A failed request as a finding. */
 export function failed(error: unknown, advice = SEE_CAPTURE) {
   const words =
     error instanceof GatewayError ? error.message.replace(/\.$/, '') : 'unexpected error';
@@ -34,12 +34,12 @@ export interface ExaminedEnd {
   /** Webhooks that were refused. */
   refused: number;
   finalStatus: CallStatus | undefined;
-  /** The client, or the gateway, has ended the call. */
+  /** Whether the client or the gateway has ended the call. */
   isCut: boolean;
 }
 
-/** Notes what never came of a call that was dialled. The first step that is missing has the remedy; what follows from
- *  it is not named. */
+/** Notes the steps of a dialled call that never came. The first missing step has the remedy; steps that depend on it
+ *  are not named. */
 export function noteMissing(steps: ExaminationSteps, call: ExaminedEnd): void {
   if (call.refused > 0) {
     const message = `${call.refused} were refused: their signature is wrong.`;
@@ -48,10 +48,11 @@ export function noteMissing(steps: ExaminationSteps, call: ExaminedEnd): void {
   const missing = (key: 'webhooks' | 'answered' | 'media', message: string, advice: string): void =>
     steps.note(key, call.isCut ? skip('The call was ended before.') : fail(message, advice));
   missing('webhooks', `None came to ${call.publicUrl}.`, NOT_REACHED);
-  steps.note('ringing', skip('The provider did not say it.'));
+  steps.note('ringing', skip('The provider did not report it.'));
   if (!steps.has('answered')) {
     const { finalStatus: status } = call;
-    const message = status === undefined ? 'Nobody has answered.' : `The call ended as ${status}.`;
+    const message =
+      status === undefined ? 'The call was not answered.' : `The call ended as ${status}.`;
     missing('answered', message, UNANSWERED);
     return;
   }

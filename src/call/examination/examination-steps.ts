@@ -1,11 +1,10 @@
-// The steps of an examination call: what was found at which moment, in order, and what to do about a step that failed or
-// never came.
+// Steps of an examination call in order, each with its finding, its time, and advice if it failed or never came.
 
 import type { Clock } from '../../std/clock.ts';
 import type { CheckOutcome } from '../../telephony/provider/check.ts';
 import type { Finding } from '../../telephony/provider/pbx.ts';
 
-/** In the order in which they are expected. */
+/** Titles of the steps, in the order in which they are expected. */
 const TITLES = {
   dial: 'Dial',
   webhooks: 'Webhooks',
@@ -41,7 +40,7 @@ export class ExaminationSteps {
     this.#startMs = clock.monotonicMs();
   }
 
-  /** In the order in which they were found; each key at most once. */
+  /** Findings in the order in which they were made; each key at most once. */
   get found(): readonly ExaminationStep[] {
     return this.#steps;
   }
@@ -54,7 +53,7 @@ export class ExaminationSteps {
     return this.#steps.some((step) => step.key === key);
   }
 
-  /** The first outcome of a step counts. */
+  /** Notes a step. Its first outcome counts. */
   note(key: StepKey, outcome: CheckOutcome): void {
     if (this.has(key)) return;
     const atMs = Math.round(this.#clock.monotonicMs() - this.#startMs);

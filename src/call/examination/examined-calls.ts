@@ -1,5 +1,5 @@
-// The call service with examination calls beside the calls of runs: a webhook of an examination call goes to it, anything
-// else to the service.
+// Call service that also serves examination calls: passes their webhooks to them, and everything else to the service of
+// runs.
 
 import type { ProviderName } from '../../model/provider.ts';
 import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
@@ -53,12 +53,12 @@ export class ExaminedCalls implements CallService {
     const call = this.#examinations.ofEvent(name, request);
     if (call === undefined) return this.#calls.accountEvent(name, request);
     if (call.isProven(request)) return call.event(request);
-    // The id of a call proves nothing: a configuration with an API address of its own dials calls with any id.
+    // A call's id proves nothing: a configuration with an API address of its own dials calls with any id.
     const [taken] = await Promise.allSettled([this.#calls.accountEvent(name, request)]);
     if (taken.status === 'fulfilled' && !call.isReport(request)) return taken.value;
     const noted = call.event(request);
     if (taken.status === 'fulfilled') return noted;
-    await noted.catch(() => undefined); // The capture has it; the refusal is the service's.
+    await noted.catch(() => undefined); // The capture has it; the service's refusal is the answer.
     throw taken.reason;
   }
 }

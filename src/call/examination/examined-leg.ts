@@ -1,4 +1,4 @@
-// The call of an examination at its provider, over REST: every request has a deadline.
+// Provider requests of an examination call over REST. Every request has a deadline.
 
 import type { CallStatus } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -8,20 +8,20 @@ import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import { callbackUrls } from '../setup/callback-urls.ts';
 import type { AgentLines } from './examination-agent.ts';
 
-/** The telephone rings this long, in seconds. */
+/** Ring time of an examination call, in seconds. */
 export const EXAMINATION_RING_S = 30;
-/** The longest call, in seconds, at which the provider ends it: if this process dies, nobody else does. */
+/** Longest call, in seconds. The provider ends it then: nothing else does if this process dies. */
 const CALL_S = 60;
 const DIAL_MS_MAX = 15_000;
 const COMMAND_MS_MAX = 10_000;
 
 export interface ExaminationOrder {
-  /** In the place of a run's id. */
+  /** The call's id, in the place of a run's id. */
   id: string;
   organizationId: string;
   provider: HostedProvider;
   credentials: ProviderCredentials;
-  /** In the provider's format. */
+  /** Caller id, in the provider's format. */
   from: string | null;
   to: string;
   lines: AgentLines;
@@ -58,7 +58,7 @@ export class ExaminedLeg {
     return callId;
   }
 
-  /** Throws PROVIDER_*. */
+  /** Hangs up. Throws PROVIDER_*. */
   hangUp(callId: string): Promise<void> {
     const { provider, credentials } = this.#order;
     return this.#within(COMMAND_MS_MAX, (signal) =>
@@ -66,7 +66,7 @@ export class ExaminedLeg {
     );
   }
 
-  /** Undefined: the provider does not know the call. Throws PROVIDER_*. */
+  /** Status of the call; undefined: the provider does not know the call. Throws PROVIDER_*. */
   async status(callId: string): Promise<CallStatus | undefined> {
     const { provider, credentials } = this.#order;
     const call = await this.#within(COMMAND_MS_MAX, (signal) =>
@@ -75,7 +75,7 @@ export class ExaminedLeg {
     return call?.status;
   }
 
-  /** Throws PROVIDER_*. */
+  /** Sends DTMF digits. Throws PROVIDER_*. */
   async sendDigits(callId: string, digits: string): Promise<void> {
     const { provider, credentials } = this.#order;
     await this.#within(COMMAND_MS_MAX, async (signal) =>

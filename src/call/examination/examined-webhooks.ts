@@ -1,4 +1,5 @@
-// The webhooks of one examination call: verified as those of any call, and written to its capture, refused ones too.
+// Webhooks of one examination call: verified like those of any call, and written to its capture, including refused
+// ones.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type {
@@ -10,19 +11,19 @@ import type { WebhookVerifier } from '../connect/webhook-verifier.ts';
 import type { CallCapture } from './call-capture.ts';
 import type { ExaminationOrder } from './examined-leg.ts';
 
-/** Of one call, which has about ten; more are somebody else's. */
+/** Webhooks of one call at most: it has about ten, more come from other senders. */
 const WEBHOOKS_MAX = 100;
 
 export interface ExaminedWebhooksDeps {
   order: ExaminationOrder;
   capture: CallCapture;
   verifier: WebhookVerifier;
-  /** A report without any proof: a reason to ask the provider. Must not throw. */
+  /** Called with an unproven report, which only causes a request to the provider. Must not throw. */
   onReport: (event: ProviderEvent) => void;
 }
 
 export class ExaminedWebhooks {
-  /** Those with a wrong signature. */
+  /** Webhooks with a wrong signature. */
   refused = 0;
   readonly #deps: ExaminedWebhooksDeps;
   #count = 0;
@@ -31,7 +32,7 @@ export class ExaminedWebhooks {
     this.#deps = deps;
   }
 
-  /** The reply of `follow`, if the webhook is proven. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  /** Returns the reply of `follow`, if the webhook is proven. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
   async take(
     request: ProviderRequest,
     follow: (event: ProviderEvent) => Promise<WebhookReply>,

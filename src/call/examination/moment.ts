@@ -1,4 +1,4 @@
-// Something that happens once and is waited for with a limit.
+// A one-time event that callers can wait for with a limit.
 
 import type { Clock } from '../../std/clock.ts';
 
@@ -21,13 +21,13 @@ export class Moment<T> {
     return this.#value;
   }
 
-  /** The first value counts. */
+  /** Settles the moment; the first value counts. */
   settle(value: T): void {
     this.#value ??= value;
     this.#resolve(value);
   }
 
-  /** Its value; undefined if `ms` pass first, or `end` settles. Never rejects. */
+  /** The moment's value; undefined if `ms` pass or `end` settles first. Never rejects. */
   within(clock: Clock, ms: number, end: Promise<unknown>): Promise<T | undefined> {
     if (this.#value !== undefined) return Promise.resolve(this.#value);
     return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Sends speech to a media session at the pace of a call: as far ahead of real time as it is asked to, in messages of the
-// provider's step. For one call at a time; the playout of conversations is pipeline/speak/playout.
+// Sends speech to a media session at the pace of a call: at most the requested time ahead of real time, in messages of
+// the provider's frame size. For one call at a time; conversations use pipeline/speak/playout.
 
 import { FRAME_MS, RATE_HZ } from '../../audio/pcm.ts';
 import { createResampler } from '../../audio/resample/resampler.ts';
@@ -30,8 +30,8 @@ export class PacedSpeech {
     this.#frame = new Int16Array((codec.rateHz * step) / 1_000);
   }
 
-  /** 8 kHz samples, up to `aheadMs` ahead of real time. Settles when all are sent, or at `stop`; what was being said is
-   *  replaced. */
+  /** Sends 8 kHz samples, up to `aheadMs` ahead of real time, and replaces what was being said. Settles when all are
+   *  sent, or at `stop`. */
   say(samples: Int16Array, aheadMs: number): Promise<void> {
     this.stop();
     const { rateHz } = this.#codec;
@@ -46,7 +46,7 @@ export class PacedSpeech {
     });
   }
 
-  /** Sends no more of it. Returns how much of what was sent cannot have been played yet, in milliseconds. */
+  /** Stops sending. Returns how much of the sent speech cannot have been played yet, in milliseconds. */
   stop(): number {
     this.#timer?.cancel();
     this.#timer = undefined;

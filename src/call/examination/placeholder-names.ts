@@ -1,5 +1,5 @@
-// The placeholders of one capture: the same value has the same one wherever it stands. A placeholder keeps the form of
-// its value, so that a provider's parser takes it: numbers have digits, host names are host names.
+// Placeholders of one capture: the same value always has the same one. A placeholder keeps the form of its value, so
+// that a provider's parser accepts it: numbers have digits, host names are host names.
 
 /** Different values of one kind; a capture has a few dozen. Further ones share the last placeholder. */
 const VALUES_MAX = 500;
@@ -10,7 +10,7 @@ type Kind = 'number' | 'host' | 'id' | 'mailbox' | 'address';
 export class PlaceholderNames {
   readonly #known = new Map<Kind, Map<string, number>>();
 
-  /** Telephone numbers as digits alone: 1 555 01 and five more, as many as no real number has. */
+  /** Placeholder of a telephone number, digits only: 1 555 0 and six more, which no real number has. */
   number(digits: string): string {
     return `15550${String(this.#index('number', digits)).padStart(6, '0')}`;
   }
@@ -27,7 +27,7 @@ export class PlaceholderNames {
     return `mailbox-${this.#index('mailbox', value.toLowerCase())}@redacted.invalid`;
   }
 
-  /** Of the network for documentation (RFC 5737). */
+  /** Placeholder of an IP address, from the range for documentation (RFC 5737). */
   address(value: string): string {
     return `192.0.2.${this.#index('address', value) % 255}`;
   }

@@ -1,4 +1,4 @@
-// The headers of a stored credential, for an organization's requests to other systems.
+// Headers of a stored credential, for an organization's requests to other systems.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { headersOfCredential } from '../../model/credential.ts';

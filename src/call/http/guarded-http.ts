@@ -1,12 +1,12 @@
-// The one client for requests to addresses that an organization names, under the egress rule: http and https only, no
-// password in the address, no redirects, no more of an answer than asked for. Deadlines are the caller's.
+// The only client for requests to addresses that an organization names. Enforces the egress rule: http and https only,
+// no password in the address, no redirects, a bounded answer. Callers set the deadlines.
 
 import { Agent, type Dispatcher, request } from 'undici';
 import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Connections to one receiver. Calls of a busy process ask one system at the same moment, while webhooks wait for it: a
- *  request without a connection would use up its time. */
+/** Connections to one receiver. Calls of a busy process use one system at the same moment, while webhooks wait for
+ *  it: a request without a connection would use up its time. */
 const CONNECTIONS_MAX = 256;
 const ANSWER_BYTES_MAX = 262_144;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -15,26 +15,26 @@ export interface GuardedRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
-  /** Undefined for none. */
+  /** Body of the request; undefined for none. */
   body: string | undefined;
-  /** The status says all: of a body that breaks off, or has not ended at the deadline, its begin is given. Default: false,
-   *  the request fails. */
+  /** Whether the status is enough: if the body breaks off or has not ended at the deadline, its beginning is
+   *  returned. Default: false, the request fails. */
   isStatusEnough?: boolean;
 }
 
 export interface GuardedResponse {
   status: number;
-  /** The body, or its begin. */
+  /** The body, or its beginning. */
   text: string;
 }
 
 export interface GuardedHttp {
-  /** Any status is a reply; redirects are not followed. Rejects with OUTSIDE_FORBIDDEN, the network's
-   *  error, or the signal's reason. */
+  /** Sends a request. Any status is a reply; redirects are not followed. Rejects with OUTSIDE_FORBIDDEN, the
+   *  network's error, or the signal's reason. */
   send(request: GuardedRequest, signal: AbortSignal): Promise<GuardedResponse>;
-  /** Throws OUTSIDE_FORBIDDEN for what is no address to call, before its name is resolved. */
+  /** Throws OUTSIDE_FORBIDDEN for an address that may not be called, before its name is resolved. */
   check(url: string): void;
-  /** Opens connections; refuses those that lead where no request may go. */
+  /** Opens connections; refuses those to forbidden addresses. */
   readonly connect: Egress['connect'];
   close(): Promise<void>;
 }
@@ -87,7 +87,7 @@ async function beginOf(
   } catch (error) {
     if (!mayBreakOff) throw error;
   }
-  // Without its byte order mark, which no JSON has.
+  // TextDecoder removes a byte order mark, which JSON must not have.
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX));
 }
 

@@ -1,5 +1,5 @@
-// A tool's request, sent: to public addresses only, with its credential, within its time. Source:
-// contract §8.7. What is asked is workflow/tools' business, what becomes of the answer the caller's.
+// Sends the request of a tool: to public addresses only, with its credential, within its time. workflow/tools builds
+// the request, the caller uses the answer. Source: contract §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -8,7 +8,7 @@ import { parseJson } from '../../std/json.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import type { CredentialHeaders, GuardedHttp } from './guarded-http.ts';
 
-/** By which an organization's own systems are asked. */
+/** Client for requests to an organization's own systems. */
 export interface OrganizationHttp {
   outside: Pick<GuardedHttp, 'send'>;
   credentialHeaders: CredentialHeaders;
@@ -19,13 +19,14 @@ export interface ToolRequestDeps extends OrganizationHttp {
 }
 
 export interface ToolAnswer {
-  /** Any: redirects and errors are answers too. */
+  /** Any status: redirects and errors are answers too. */
   status: number;
   /** The JSON of the body, or its text. Null if it is empty. */
   data: unknown;
 }
 
-/** Throws CREDENTIAL_NOT_FOUND, OUTSIDE_FORBIDDEN, TIMED_OUT, TOOL_UNREACHABLE, or the signal's reason. */
+/** Sends the request. Throws CREDENTIAL_NOT_FOUND, OUTSIDE_FORBIDDEN, TIMED_OUT, TOOL_UNREACHABLE, or the signal's
+ *  reason. */
 export async function sendToolRequest(
   { outside, credentialHeaders, clock }: ToolRequestDeps,
   { organizationId, request }: { organizationId: string; request: ToolRequest },
@@ -57,7 +58,7 @@ function dataOf(text: string): unknown {
   return data === undefined ? text : data;
 }
 
-/** Of headers of one name, in any case, the credential's count. */
+/** Merges headers: the credential's replace others of the same name, in any case of letters. */
 function joined(
   own: Record<string, string>,
   credential: Record<string, string>,
@@ -67,7 +68,7 @@ function joined(
   return { ...Object.fromEntries(rest), ...credential };
 }
 
-/** Without the address: it may hold a secret. */
+/** Reason of a failure, without the address, which may hold a secret. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
 }

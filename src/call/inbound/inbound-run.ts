@@ -1,4 +1,4 @@
-// Inbound calls, by webhook or from a PBX: the agent that answers, the run, and the reason of a refusal.
+// Inbound calls, by webhook or from a PBX: the agent that answers, the run, and the reason for a refusal.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -17,7 +17,7 @@ import { inboundContext } from '../setup/call-context.ts';
 
 export class Refusal extends Error {
   readonly reason: RejectReason;
-  /** What was dialled, if no number of the configuration is like that. */
+  /** The number that was dialled, if the configuration has no such number. */
   readonly unconfigured: UnconfiguredNumber | undefined;
   constructor(reason: RejectReason, unconfigured?: UnconfiguredNumber) {
     super(reason);
@@ -40,9 +40,9 @@ export interface InboundCall {
   callId: string;
   from: string;
   to: string;
-  /** Of the run. */
+  /** Name of the run. */
   name: string;
-  /** The provider's number; null without one. */
+  /** The provider's account id; null without one. */
   accountId: string | null;
   /** The provider's facts about the call. */
   raw: Record<string, unknown>;
@@ -61,7 +61,7 @@ export class InboundRuns {
     this.#deps = deps;
   }
 
-  /** Throws Refusal if no agent answers, AGENT_OVERSIZED. */
+  /** The agent that answers. Throws Refusal if there is none, AGENT_OVERSIZED. */
   async agent(
     { organizationId }: TelephonyConfiguration,
     workflowId: string | null,
@@ -100,7 +100,8 @@ export class InboundRuns {
     return started;
   }
 
-  /** The first event of the run. False if it has been stored: a repeated report, or another process was first. */
+  /** Logs the first event of the run. Returns false if it is stored already: a repeated report, or another process
+   *  was first. */
   async noteCreated(
     runId: string,
     facts: { provider: ProviderName; from: string; to: string },

@@ -1,5 +1,5 @@
-// An inbound call's webhook: finds the configuration and number, verifies the provider's signature, finds the
-// agent. Order of checks: contract §7.2. Every refusal is the provider's own: spoken markup, or a command.
+// Handles an inbound call's webhook: finds the configuration and number, verifies the provider's signature, finds the
+// agent. Order of checks: contract §7.2. Every refusal is in the provider's own form: spoken markup, or a command.
 
 import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -24,7 +24,7 @@ import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 
 type InboundCall = Extract<ProviderEvent, { kind: 'inbound-call' }>;
 
-/** For a request that matches no provider. */
+/** Reply to a request that matches no provider. */
 const NOBODY: WebhookReply = {
   status: 200,
   contentType: 'text/xml; charset=utf-8',
@@ -62,14 +62,14 @@ export class InboundWebhooks {
     this.#deps = deps;
   }
 
-  /** `workflowId` comes from the deprecated route, where the URL selects the agent. */
+  /** Answers the webhook. `workflowId` comes from the deprecated route, where the URL selects the agent. */
   async answer(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
     const provider = recognisedBy(this.#deps.providers.hosted, request);
     if (provider === undefined) {
       webhooks.inc({ provider: 'unknown', result: 'unrecognised' });
       return NOBODY;
     }
-    /** Set once the provider has proven that the call is this account's. */
+    /** Set when the provider has proven that the call belongs to this account. */
     const proven: { credentials?: ProviderCredentials; callId?: string } = {};
     try {
       const event = provider.webhook.parse(request);
@@ -90,7 +90,7 @@ export class InboundWebhooks {
       else this.#deps.log.warn({ reason, provider: provider.name }, 'inbound call refused');
       const { callId = null, credentials } = proven;
       const action = provider.webhook.reject(reason, callId);
-      // Who has proven nothing must not make us end a call.
+      // An unproven request must not make the gateway end a call.
       if (credentials === undefined) return action.reply;
       return this.#deps.connect.actions.perform(action, credentials);
     }
@@ -111,7 +111,7 @@ export class InboundWebhooks {
     await this.#confirm(inbound, configuration);
     const { run, isNew } = await this.#createRun({ configuration, number, version, inbound });
     if (run.state !== 'initialized' || registry.connected(run.id)) {
-      // The webhook is a late repetition: a command would end the call that talks.
+      // The webhook is a late repetition: a command would end the connected call.
       if (provider.capabilities.answerStyle === 'command') return provider.webhook.acknowledge();
       throw new Refusal('error');
     }
@@ -120,7 +120,7 @@ export class InboundWebhooks {
     return preparation.answer({ run, configuration, provider, fresh }, event.callId);
   }
 
-  /** The configuration and number of the call: the one whose account the provider proves. Throws Refusal if no
+  /** The configuration and number of the call: those of the account that the provider proves. Throws Refusal if no
    *  configuration has the number. */
   async #findVerified({
     provider,
@@ -128,7 +128,7 @@ export class InboundWebhooks {
     event,
   }: Inbound): Promise<Found & { isVerified: boolean }> {
     const { store, connect } = this.#deps;
-    // Digits may be a whole number, or one that lacks its country.
+    // The digits may be a complete number, or a number without its country code.
     const forms = [null, event.toCountry ?? null].flatMap(
       (country) => normalizeAddress(event.to, country)?.normalized ?? [],
     );
@@ -144,7 +144,7 @@ export class InboundWebhooks {
     return { ...found, isVerified: verified !== undefined };
   }
 
-  /** Where the signature does not cover the content, the provider is asked whether there is such a call. Throws Refusal,
+  /** Asks the provider whether the call exists, where the signature does not cover the content. Throws Refusal,
    *  PROVIDER_*. */
   async #confirm(
     { provider, event }: Inbound,
@@ -162,7 +162,7 @@ export class InboundWebhooks {
     const { provider, event } = inbound;
     const { callId, accountId, from, raw } = event;
     const { addressNormalized: whole } = number;
-    // Transfers show the called number: it needs the country that the provider left out.
+    // Transfers show the called number, which needs the country code that the provider omitted.
     const to = normalizeAddress(event.to, null)?.normalized === whole ? event.to : whole;
     const digits = String(this.#deps.random.integer(100_000_000)).padStart(8, '0');
     const name = `WR-TEL-IN-${digits}`;
@@ -177,8 +177,8 @@ export class InboundWebhooks {
 
 const UNAVAILABLE = 503;
 
-/** A refusal in the provider's markup because this gateway accepts no call now: GATEWAY_DRAINING,
- *  GATEWAY_OVERLOADED. The store is not used. */
+/** A refusal in the provider's markup for a gateway that accepts no call at the moment: GATEWAY_DRAINING,
+ *  GATEWAY_OVERLOADED. Does not use the store. */
 export function refuseInbound(
   { providers }: Pick<InboundWebhooksDeps, 'providers'>,
   request: ProviderRequest,

@@ -1,6 +1,6 @@
-// Inbound calls of a process that was killed after it had replied to their webhook, and before the provider accepted the
-// command that answers them. The phone still rings: the equal command is sent again, and the call goes on. The provider
-// carries out one of equal commands; all that is needed was stored before the reply.
+// Answers inbound calls of a process that was killed after it had replied to their webhook and before the provider
+// accepted the command that answers them. The phone still rings: the equal command is sent again, and the call goes on.
+// The provider carries out one of equal commands; everything it needs was stored before the reply.
 
 import type { Log } from '../../log.ts';
 import { isTerminal, type ProviderName, providerName } from '../../model/provider.ts';
@@ -17,12 +17,13 @@ import {
 import type { ConnectServices } from '../connect/connect-services.ts';
 import type { InboundRuns } from './inbound-run.ts';
 
-/** From the webhook of a call to the repeated command: no network lets a phone ring for longer than a minute or so. */
+/** Oldest call that is answered again, from its webhook on: no network lets a phone ring for much longer than a
+ *  minute. */
 export const LEFT_ANSWER_AGE_MS_MAX = 60_000;
-/** The caller waits meanwhile; without an answer the command is sent. */
+/** Deadline of the look-up at the provider, since the caller waits. Without an answer the command is sent. */
 const LOOK_MS_MAX = 2_000;
 
-/** By their run alone: calls that may ring still and that only a command answers. */
+/** Whether a run may be a call that still rings and that only a command answers, judged by the run alone. */
 export function isLeftAnswer(
   run: Run,
   { providers, nowMs }: { providers: ProviderNames; nowMs: number },
@@ -34,7 +35,7 @@ export function isLeftAnswer(
   return commandProvider(providers, run.mode) !== undefined;
 }
 
-/** Of the registry of providers. */
+/** The part of the provider registry that finds a provider by name. */
 export interface ProviderNames {
   byName(name: ProviderName): TelephonyProvider | undefined;
 }
@@ -62,19 +63,19 @@ export class LeftAnswers {
     this.#deps = deps;
   }
 
-  /** Sends the command that answers the run's call again; the run is this process's from then on. False if there is
-   *  nothing to answer: the run is to be closed. Throws as `CallPreparation.answer` does. */
+  /** Sends the command that answers the run's call again; this process owns the run from then on. Returns false if
+   *  there is nothing to answer: the run is to be closed. Throws as `CallPreparation.answer` does. */
   async answerAgain(runId: string): Promise<boolean> {
     const { connect, log } = this.#deps;
     const call = await this.#callOf(runId);
     if (call === undefined) return false;
     if (connect.registry.has(runId)) return true;
     if (await this.#isOver(call)) return false;
-    if (connect.registry.has(runId)) return true; // The provider has repeated its webhook meanwhile.
+    if (connect.registry.has(runId)) return true; // The webhook was repeated meanwhile.
     const { run, callId, provider } = call;
     log.warn({ runId, provider: provider.name }, 'inbound call of a killed process answered again');
     const { caller_number: from, called_number: to } = run.initialContext;
-    // The killed process may not have stored it.
+    // The killed process may not have stored this event.
     const facts = { provider: provider.name, from: String(from ?? ''), to: String(to ?? '') };
     await this.#deps.runs.noteCreated(runId, facts);
     connect.watchdog.answered(call);
@@ -97,7 +98,7 @@ export class LeftAnswers {
     return { run, callId, configuration, provider };
   }
 
-  /** The caller has hung up meanwhile. */
+  /** Whether the caller has hung up meanwhile. */
   async #isOver({ run, callId, configuration, provider }: LeftCall): Promise<boolean> {
     const { signal, done } = deadlineSignal(this.#deps.clock, LOOK_MS_MAX, 'look up the call');
     try {

@@ -1,13 +1,13 @@
-// Feeds of events for clients that watch calls, in order and from any point on. The stored logs are read behind
-// cursors, so that no event is missed or sent twice, whichever node runs a call and however slow the client is.
+// Event feeds for clients that watch calls: in order, and from any point on. The stored logs are read behind cursors,
+// so that no event is missed or sent twice, whichever node runs a call and however slow the client is.
 
 import type { FeedbackItem } from './realtime-feedback.ts';
 
-/** One message. `data` is JSON. */
+/** One message of a feed. `data` is JSON. */
 export interface FeedMessage {
   /** The cursor after this message; null for a message that is not stored. */
   id: string | null;
-  /** Null for events of a call; else the message's kind. */
+  /** Kind of the message; null for events of a call. */
   event: 'started' | 'completed' | null;
   data: Record<string, unknown>;
 }
@@ -15,15 +15,15 @@ export interface FeedMessage {
 export interface EventFeed {
   /** The available messages; empty if there is nothing new. Throws STORE_UNAVAILABLE. */
   read(): Promise<FeedMessage[]>;
-  /** There will be nothing more. */
+  /** Whether the feed has ended: no message follows. */
   readonly isOver: boolean;
-  /** Runs in the feed at the moment. */
+  /** Runs that are in the feed at the moment. */
   readonly runIds: Iterable<string>;
-  /** For a run's item that is not stored. */
+  /** A message for an item of a run that is not stored. */
   liveMessage(runId: string, item: FeedbackItem): FeedMessage;
 }
 
-/** Events of one run in one read. */
+/** Events of one run in one read at most. */
 export const EVENTS_MAX = 500;
 
 export function feedMessageOf(

@@ -11,23 +11,23 @@ import { type LiveType, LiveWatchers } from './live-watchers.ts';
 import { stamp } from './transcript.ts';
 
 const FLUSH_MS = 200;
-/** Rows in one statement. */
+/** Rows in one statement at most. */
 const BATCH_MAX = 500;
-/** Events queued while the database is away, some 100 MB: a busy call has two in three seconds, so this is five
- *  minutes of a thousand calls. */
+/** Events that may be queued while the database is unavailable, about 100 MB: a busy call has two in three seconds,
+ *  so this is five minutes of a thousand calls. */
 const WAITING_MAX = 200_000;
 /** Pause after a failed write. */
 const RETRY_MS = 1_000;
 
 export interface EventSink {
-  /** Gives the runs that another process has taken over: their events are not stored. */
+  /** Stores events. Resolves with the runs that another process has taken over: their events are not stored. */
   appendEvents(events: readonly CallEvent[]): Promise<readonly string[]>;
   events(runId: string): Promise<CallEvent[]>;
 }
 
 export interface RunLog {
   readonly events: readonly CallEvent[];
-  /** `at`: when it happened, milliseconds since 1970. Default: now. */
+  /** Appends an event. `at`: when it happened, milliseconds since 1970. Default: now. */
   append(body: CallEventBody, mediaMs: number, at?: number): void;
   /** Whether a watcher may get live items. */
   isWatched(): boolean;
@@ -55,7 +55,7 @@ export class EventLog {
     this.#log = deps.log;
   }
 
-  /** The run's log, with the stored events; a new run has none. The same object until it is released. */
+  /** The run's log with the stored events; a new run has none. Returns the same object until it is released. */
   open(runId: string, { isNew }: { isNew: boolean } = { isNew: false }): Promise<RunLog> {
     const known = this.#runs.get(runId);
     if (known !== undefined) return known;
@@ -70,7 +70,7 @@ export class EventLog {
     return this.#runs.has(runId);
   }
 
-  /** The run is completed; its events need not be kept in memory. */
+  /** Removes a completed run's events from memory. */
   release(runId: string): void {
     this.#runs.delete(runId);
   }
@@ -120,15 +120,15 @@ export class EventLog {
     void this.#write();
   }
 
-  /** Writes follow one another, so that a run's events are stored in order. They are the gateway's own work, whichever
-   *  organization's call was first. */
+  /** Writes the queue. Writes follow one another, so that a run's events are stored in order. They are the gateway's
+   *  own work, whichever organization's call was first. */
   #write(): Promise<void> {
     this.#writing = this.#writing.then(() => inShare(undefined, () => this.#writeAll()));
     return this.#writing;
   }
 
-  /** Never rejects. Stops at a failure and repeats after RETRY_MS. If the store refuses a batch although it is
-   *  up, the event that causes it is dropped: it must not block the events of other calls. */
+  /** Writes all queued events. Stops at a failure and repeats after RETRY_MS. If the store is up and refuses a
+   *  batch, the event that causes this is dropped: it must not block the events of other calls. Never rejects. */
   async #writeAll(): Promise<void> {
     let size = BATCH_MAX;
     while (this.#waiting.length > 0) {
@@ -157,7 +157,7 @@ export class EventLog {
       this.onTaken?.(taken);
     }
   }
-  /** The first of the queued events. */
+  /** Drops the first queued event. */
   #drop(error: unknown): void {
     const [event] = this.#waiting.splice(0, 1);
     eventsStored.inc({ result: 'lost' });
@@ -165,12 +165,12 @@ export class EventLog {
   }
 }
 
-/** A second attempt may succeed. */
+/** Whether the error is one of the store, so that a second attempt may succeed. */
 function isOfStore(error: unknown): boolean {
   return codeOf(error)?.startsWith('STORE_') ?? false;
 }
 
-/** In the order of the log. Usage of language models counts even for rewound events. */
+/** Events without the rewound ones, in the order of the log. Usage of language models counts even if it was rewound. */
 export function effectiveEvents(events: readonly CallEvent[]): CallEvent[] {
   const counting: CallEvent[] = [];
   // From the end: a rewind that was itself rewound has no effect.

@@ -4,13 +4,13 @@
 import type { FeedbackItem } from './realtime-feedback.ts';
 
 export interface Watcher {
-  /** There is more in the run's log. */
+  /** Called when the run's log has new events. */
   onStored(): void;
-  /** Sent once, to the watchers of that moment. */
+  /** Called once with a live item, for the watchers of that moment. */
   onLive(runId: string, item: FeedbackItem): void;
 }
 
-/** Live items that are not stored (contract §8.10). Of transcriptions these are interim words. */
+/** Types of live items, which are not stored (contract §8.10). Transcriptions among them are interim words. */
 export type LiveType =
   | 'rtf-user-transcription'
   | 'rtf-bot-started-speaking'
@@ -18,7 +18,8 @@ export type LiveType =
   | 'rtf-user-mute-started'
   | 'rtf-user-mute-stopped';
 
-/** Interim words: the next item, or the final words, replace them, so they are the first to be dropped. */
+/** Whether the item has interim words: the next item or the final words replace them, so they are the first to be
+ *  dropped. */
 export function isInterim({ type }: FeedbackItem): boolean {
   return type === ('rtf-user-transcription' satisfies LiveType);
 }
@@ -26,15 +27,15 @@ export function isInterim({ type }: FeedbackItem): boolean {
 export class LiveWatchers {
   /** Called when a run gets its first watcher and when its last has gone. */
   onWatched: (runId: string, isWatched: boolean) => void = () => undefined;
-  /** By run; the number of event streams bounds it. */
+  /** Watchers by run; the number of event streams bounds it. */
   readonly #watchers = new Map<string, Set<Watcher>>();
 
-  /** Runs with a subscriber. */
+  /** Runs that have a watcher. */
   get runIds(): string[] {
     return [...this.#watchers.keys()];
   }
 
-  /** Until the function that it gives is called. */
+  /** Watches a run until the returned function is called. */
   watch(runId: string, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(runId) ?? new Set();
     const isFirst = watchers.size === 0;

@@ -1,5 +1,5 @@
-// Events of all calls of an organization: of current calls from their first event, and of every new call. A
-// message's id contains the cursors of all of them.
+// Event feed of all calls of an organization: current calls from their first event, and every new call. The id of a
+// message contains the cursors of all of them.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EventCursor, FollowedRun } from '../../store/runs/run-filters.ts';
@@ -8,16 +8,16 @@ import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './e
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
 import { completedMessage } from './run-feed.ts';
 
-/** Calls in the feed at a time. Others wait until one is over; nothing of them is lost. */
+/** Calls in the feed at a time. Others wait until one is over; none of their events are lost. */
 const FOLLOWED_MAX = 200;
-/** Events of each call in one read: the more calls, the fewer. */
+/** Smallest number of events of each call in one read: the more calls, the fewer events of each. */
 const EVENTS_OF_EACH_MIN = 20;
 
 interface Followed {
   run: FollowedRun;
   feedback: Feedback;
   seq: number;
-  /** What the client already has. */
+  /** Last event that the client has. */
   toldSeq: number;
 }
 
@@ -26,7 +26,7 @@ export class OrganizationFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
   readonly #organizationId: string;
   readonly #followed = new Map<string, Followed>();
-  /** Cursors from before, for calls that are not followed again yet. */
+  /** Cursors of an earlier connection, for calls that are not followed again yet. */
   readonly #resumed: Map<string, number>;
   /** Runs with larger ids are new. Undefined until the first read. */
   #newestId: string | undefined;
@@ -46,7 +46,7 @@ export class OrganizationFeed implements EventFeed {
 
   async read(): Promise<FeedMessage[]> {
     const messages = await this.#follow();
-    // Pages that the client has already give nothing.
+    // Pages that the client already has give no messages.
     let isMore: boolean;
     do {
       isMore = await this.#readPage(messages);
@@ -54,7 +54,7 @@ export class OrganizationFeed implements EventFeed {
     return messages;
   }
 
-  /** True if there is more after it. */
+  /** Reads one page. Returns true if there is more after it. */
   async #readPage(messages: FeedMessage[]): Promise<boolean> {
     const all = [...this.#followed.values()];
     const limit = Math.max(EVENTS_OF_EACH_MIN, Math.floor(EVENTS_MAX / Math.max(1, all.length)));
@@ -94,7 +94,7 @@ export class OrganizationFeed implements EventFeed {
       const followed = this.#followed.get(run.id);
       if (followed !== undefined) followed.run = run;
       else if (this.#followed.size < FOLLOWED_MAX) messages.push(...this.#begin(run));
-      else break; // By age: those after this one are added later.
+      else break; // Runs come in order of age: those after this one are added later.
     }
     return messages;
   }
@@ -112,7 +112,7 @@ export class OrganizationFeed implements EventFeed {
     return feedMessageOf(run, item, null);
   }
 
-  /** `newest;run:seq,run:seq` */
+  /** The message id with all cursors: `newest;run:seq,run:seq`. */
   #place(): string {
     const cursors = [...this.#followed.values()].map(
       ({ run, seq, toldSeq }) => `${run.id}:${Math.max(seq, toldSeq)}`,
@@ -136,7 +136,7 @@ function isNewer(one: string, other: string): boolean {
   return BigInt(one) > BigInt(other);
 }
 
-/** Parses a message's id. Empty if it is not one of ours. */
+/** Parses a message's id. Empty if the id has another format. */
 function placeIn(id: string | undefined): {
   newestId: string | undefined;
   cursors: EventCursor[];

@@ -24,7 +24,7 @@ export function feedbackItems(events: readonly CallEvent[]): FeedbackItem[] {
   return events.flatMap((event) => feedback.next(event) ?? []);
 }
 
-/** The same, event by event. */
+/** Converts a log event by event, as `feedbackItems` does. */
 export class Feedback {
   readonly #place: Place = { turn: 0, nodeId: undefined, nodeName: undefined };
 

@@ -1,4 +1,4 @@
-// Events of one run, from its first event or from a given one to its end.
+// Event feed of one run, from its first event or from a given one to its end.
 
 import type { Run } from '../../model/run.ts';
 import type { Store } from '../../store/store.ts';
@@ -9,7 +9,7 @@ export class RunFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
   readonly #run: Run;
   readonly #feedback = new Feedback();
-  /** Already sent; the log is read from its start all the same, because items build on earlier events. */
+  /** Last event that was sent. The log is read from its start all the same, because items build on earlier events. */
   readonly #toldSeq: number;
   #seq = 0;
   #isOver = false;
@@ -38,7 +38,7 @@ export class RunFeed implements EventFeed {
     return messages;
   }
 
-  /** True if it was the last one so far. */
+  /** Reads one page. Returns true if it was the last one so far. */
   async #readPage(messages: FeedMessage[]): Promise<boolean> {
     const { runs } = this.#store;
     const { id, organizationId } = this.#run;

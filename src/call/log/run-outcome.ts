@@ -1,10 +1,10 @@
-// The outcome of a call, from its event log alone: gathered context, usage, disposition, duration. The same
-// function serves a call that ended normally and one whose process was killed. Source: contract §6.3, §8.9.
+// Outcome of a call from its event log alone: gathered context, usage, disposition, duration. Used for calls that ended
+// normally and for those whose process was killed. Source: contract §6.3, §8.9.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 
-/** A model may return any text; lists are sorted and filtered by it. */
+/** Characters of a disposition at most: a model may return any text, and lists are sorted and filtered by it. */
 const DISPOSITION_LENGTH_MAX = 200;
 
 export interface RunOutcome {
@@ -20,7 +20,7 @@ export interface RunOutcome {
   costInfo: Record<string, unknown>;
 }
 
-/** `fallbackReason` is used for a log without an end. */
+/** Computes the outcome. `fallbackReason` is used for a log without an end. */
 export function runOutcomeOf(events: readonly CallEvent[], fallbackReason: EndReason): RunOutcome {
   const end = events.find(({ body }) => body.type === 'call.ended');
   const ended = end?.body;
@@ -64,7 +64,7 @@ function extractedValues(events: readonly CallEvent[]): Record<string, unknown> 
   return values;
 }
 
-/** The gateway's own keys; a variable with such a name is only under `extracted_variables`. */
+/** The gateway's own keys; a variable with such a name is under `extracted_variables` only. */
 const SYSTEM_KEYS = new Set([
   'call_id',
   'provider',
@@ -84,7 +84,7 @@ function withoutSystemKeys(extracted: Record<string, unknown>): Record<string, u
   return Object.fromEntries(Object.entries(extracted).filter(([name]) => !SYSTEM_KEYS.has(name)));
 }
 
-/** In words for clients. */
+/** Message of the last fatal fault, as a text for clients. */
 function lastFatal(events: readonly CallEvent[]): string | undefined {
   const body = events.findLast((event) => event.body.type === 'fault' && event.body.fatal)?.body;
   return body?.type === 'fault' ? body.message : undefined;
@@ -112,7 +112,7 @@ function nodesVisited(events: readonly CallEvent[]): string[] {
   return [...names];
 }
 
-/** Reasons with which the callee was not reached. */
+/** End reasons of calls whose callee was not reached. */
 const NOT_CONNECTED = new Set<EndReason>(['no-answer', 'busy', 'failed', 'canceled', 'error']);
 
 function callTags(
@@ -152,7 +152,7 @@ function usageOf(events: readonly CallEvent[]): Record<string, unknown> {
   return { llm, tts, stt };
 }
 
-/** The contract's name is that of the reference's credits; here it counts the tokens of language models. */
+/** Tokens of the language models, under the name that the contract uses for the reference platform's credits. */
 function tokensOf(events: readonly CallEvent[]): number {
   return events.reduce(
     (sum, { body }) =>
@@ -171,7 +171,7 @@ function add(
   amount: number,
 ): void {
   const key = serviceKey(body);
-  // To a thousandth: entries that correct others leave fractions of binary numbers.
+  // Rounded to a thousandth: corrections leave binary fractions.
   sums[key] = Math.round(((sums[key] ?? 0) + amount) * 1_000) / 1_000;
 }
 

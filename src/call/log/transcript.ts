@@ -1,5 +1,5 @@
-// The transcript of a run, from its event log: one line per turn, and for what the caller said to an agent that could not be
-// interrupted, ordered by the start of its audio. Line format: contract §6.4.
+// Transcript of a run from its event log: one line for each turn, and for what the caller said to an agent that could
+// not be interrupted, ordered by the start of the audio. Line format: contract §6.4.
 
 import type { CallEvent, CallEventBody } from '../../model/call-event.ts';
 
@@ -43,7 +43,7 @@ export function transcriptText(events: readonly CallEvent[], withEnds: boolean):
     .join('');
 }
 
-/** Times on hold, which are no turn of either side. */
+/** Lines for times on hold, which belong to neither side. */
 function heldLines(events: readonly CallEvent[]) {
   return events.flatMap(({ at, body }) => {
     if (body.type !== 'call.unheld') return [];

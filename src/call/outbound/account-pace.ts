@@ -1,5 +1,5 @@
-// The pace of an account's dials: the limit of its configuration, else the one that its provider enforces. Calls that
-// clients start wait for their turn here; a campaign's are claimed at the same pace (campaign/dispatcher.ts).
+// Rate limit of an account's dials: the limit of its configuration, else the one that its provider enforces. Calls that
+// clients start wait for their turn here; campaigns claim calls at the same rate (campaign/dispatcher.ts).
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
@@ -7,7 +7,8 @@ import type { Clock } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 
-/** A client waits for the answer to its start, which includes the provider's answer to the dial. */
+/** Longest wait for a turn. A client waits for the answer to its start, which includes the provider's answer to the
+ *  dial. */
 const WAIT_MS_MAX = 5_000;
 
 interface Line {
@@ -15,7 +16,7 @@ interface Line {
   provider: TelephonyProvider;
 }
 
-/** Null: any number. */
+/** Calls per second of the account; null: any number. */
 export function callsPerSecondOf({ configuration, provider }: Line): number | null {
   return configuration.callsPerSecond ?? provider.capabilities.callsPerSecond ?? null;
 }
@@ -29,15 +30,15 @@ export class AccountPace {
     this.#clock = clock;
   }
 
-  /** Settles when the account may dial: true if the dial had to wait. Throws PROVIDER_CAPACITY, without waiting, if the
-   *  next free moment is more than 5 s ahead, and STORE_UNAVAILABLE. */
+  /** Waits until the account may dial; resolves with true if the dial had to wait. Throws PROVIDER_CAPACITY at once
+   *  if the next turn is more than 5 s ahead, and STORE_UNAVAILABLE. */
   async turn(line: Line): Promise<boolean> {
     const callsPerSecond = callsPerSecondOf(line);
     if (callsPerSecond === null) return false;
     const wanted = { callsPerSecond, waitMsMax: WAIT_MS_MAX };
     const waitMs = await this.#store.telephony.takeDialTurn(line.configuration.id, wanted);
     if (waitMs === undefined) {
-      const reason = `the account's ${callsPerSecond} calls a second are taken for the next ${WAIT_MS_MAX / 1_000} s`;
+      const reason = `the account's ${callsPerSecond} calls a second are used up for the next ${WAIT_MS_MAX / 1_000} s`;
       throw new GatewayError('PROVIDER_CAPACITY', { provider: line.provider.name, reason });
     }
     if (waitMs === 0) return false;

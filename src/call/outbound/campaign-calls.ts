@@ -1,5 +1,5 @@
-// A campaign's calls for the dispatcher: their routes (campaign-plans.ts) and how they are dialled. A dial is sent
-// once; after an unclear answer the provider is asked, and the dial is never repeated.
+// A campaign's calls for the dispatcher: their routes (campaign-plans.ts) and their dials. A dial is sent once: after
+// an unclear answer the provider is asked, and the dial is not repeated.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
@@ -20,9 +20,9 @@ import type { ProviderDial } from './dial.ts';
 import type { DialPace } from './dial-pace.ts';
 import type { DialRequestOfRun } from './dial-record.ts';
 
-/** `placed`: the phone rings. `put-off`: the provider is at its limit. `fault`: the provider was not reached,
- *  certainly nothing was placed. `in-doubt`: it failed, and the phone may ring. `refused`: by the provider, the
- *  run is completed. `closed`: the dial could not be sent, the run is completed. */
+/** Result of a dial. `placed`: the phone rings. `put-off`: the provider is at its limit. `fault`: the provider was
+ *  not reached, so nothing was placed. `in-doubt`: the request failed, and the phone may ring. `refused`: the
+ *  provider refused, the run is completed. `closed`: the dial could not be sent, the run is completed. */
 export type Placed = 'placed' | 'put-off' | 'fault' | 'in-doubt' | 'refused' | 'closed';
 
 /** A dial for an attempt that another process has claimed, with its run. */
@@ -35,16 +35,16 @@ export interface ClaimedDial {
   from: string | null;
   to: string;
   campaignId: string;
-  /** The campaign's limit. */
+  /** The campaign's rate limit. */
   ratePerSecond: number;
-  /** From the request to the dial's turn: 0 to 500. */
+  /** Milliseconds from the request to the dial's turn: 0 to 500. */
   waitMs: number;
 }
 
 /** An attempt that has begun. */
 export interface BegunAttempt {
   run: Run;
-  /** From now to the dial's turn: 0 to 500. */
+  /** Milliseconds from now to the dial's turn: 0 to 500. */
   waitMs: number;
 }
 
@@ -77,7 +77,7 @@ export class CampaignCalls extends CampaignPlans {
     return this.#deps.takesCalls();
   }
 
-  /** Never rejects because of the provider. */
+  /** Places a call for an attempt. Never rejects because of the provider. */
   async place(
     line: CampaignRoute,
     claim: ClaimedAttempt,
@@ -90,8 +90,9 @@ export class CampaignCalls extends CampaignPlans {
     return this.#place({ run, route, to: claim.phoneNumber, version: line.version });
   }
 
-  /** The run is this process's from then on. A doubt is stored here: the process that asked may be dead by then,
-   *  and the next one would dial again. Throws STORE_UNAVAILABLE before anything is sent. */
+  /** Places a claimed call; this process owns the run from then on. An unclear result is stored here: the process
+   *  that asked may be dead by then, and the next one would dial again. Throws STORE_UNAVAILABLE before anything is
+   *  sent. */
   async placeClaimed(dial: ClaimedDial): Promise<Placed> {
     const { store, plans, pace } = this.#deps;
     const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
@@ -106,24 +107,24 @@ export class CampaignCalls extends CampaignPlans {
       this.#adopt(runId),
     ]);
     if (!isInTurn) return 'put-off';
-    // It may have been hung up meanwhile.
+    // The run may have been hung up meanwhile.
     if (run?.state !== 'initialized' || route === undefined) return 'fault';
     const placed = await this.#place({ run, route, to });
     if (placed === 'in-doubt') {
       await store.contacts.doubt(attemptId).catch((error: unknown) => {
-        plans.log.error({ err: error, attemptId }, 'doubt about a dial not stored');
+        plans.log.error({ err: error, attemptId }, 'unclear dial not stored');
       });
     }
     return placed;
   }
 
-  /** The run, this process's own if its call has not ended. */
+  /** The run; this process owns it if its call has not ended. */
   async #adopt(runId: string): Promise<Run | undefined> {
     const { runs } = this.#deps.store;
     return (await runs.adopt(runId)) ?? (await runs.find(runId));
   }
 
-  /** Never rejects for what the provider does. */
+  /** Dials. Never rejects because of the provider. */
   async #place(placement: DialRequestOfRun): Promise<Placed> {
     const { run, route } = placement;
     const { configuration, provider } = route;
@@ -155,7 +156,7 @@ export class CampaignCalls extends CampaignPlans {
       dial.record.forget(placement);
       return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
     }
-    plans.log.warn({ err: error, runId }, 'call of a campaign not placed, or not known to be');
+    plans.log.warn({ err: error, runId }, 'call of a campaign not placed, or its dial is unclear');
     if (!REFUSALS.has(code)) {
       // The run stays open: if the call is answered, the agent talks.
       await dial.record.doubt(placement, { code, message: messageOf(error) });
@@ -166,17 +167,20 @@ export class CampaignCalls extends CampaignPlans {
     return code === 'CONTEXT_OVERSIZED' ? 'closed' : 'refused';
   }
 
-  /** An unavailable store must not turn a ringing call into a failure. */
+  /** Logs the first event. An unavailable store must not turn a ringing call into a failure. */
   async #noteCreated(placement: DialRequestOfRun): Promise<void> {
     try {
       await this.#deps.dial.record.created(placement);
     } catch (error) {
-      this.#deps.plans.log.error({ err: error, runId: placement.run.id }, 'call not in its log');
+      this.#deps.plans.log.error(
+        { err: error, runId: placement.run.id },
+        'first event of the call not logged',
+      );
     }
   }
 }
 
-/** The request was not sent. */
+/** Codes of dials whose request was not sent. */
 const UNSENT = new Set(['PROVIDER_FAILED', 'PBX_NOT_CONNECTED']);
 
 function messageOf(error: unknown): string {

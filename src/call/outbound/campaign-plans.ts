@@ -1,5 +1,5 @@
 // A campaign's route and run data, and the outcome of calls whose dial got no clear answer or was in progress when a
-// process was killed. Places nothing: any process may do this.
+// process was killed. Places no calls: any process may use it.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -20,11 +20,11 @@ import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 
 const ASK_MS = 10_000;
 
-/** The provider's report of a call: its status; `there`: it has the call, and the run continues with it; `none`:
- *  its list does not have the call; `unknowable`: it has no list, or none that we can read. */
+/** The provider's report of a call: its status; `there`: the provider has the call, and the run continues with it;
+ *  `none`: its list does not have the call; `unknowable`: it has no list, or none that the gateway can read. */
 export type Fate = CallStatus | 'there' | 'none' | 'unknowable';
 
-/** The data that a campaign's calls share at a moment. */
+/** Data that a campaign's calls share at a moment. */
 export interface CampaignRoute extends OutboundTrunk {
   campaign: Campaign;
   workflow: Workflow;
@@ -47,15 +47,15 @@ export class CampaignPlans {
     this.#deps = deps;
   }
 
-  /** Throws the reason why no call can be placed: AGENT_*, TELEPHONY_NOT_CONFIGURED, CONFIGURATION_*,
-   *  PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+  /** The campaign's route. Throws the reason why no call can be placed: AGENT_*, TELEPHONY_NOT_CONFIGURED,
+   *  CONFIGURATION_*, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async line(campaign: Campaign): Promise<CampaignRoute> {
     const { workflows } = this.#deps.store;
     const { organizationId, workflowId: id, configurationId } = campaign;
     const finding = this.#deps.routes.findTrunk({ organizationId, configurationId });
-    finding.catch(() => undefined); // Where the agent is refused, nobody waits for it.
+    finding.catch(() => undefined); // If the agent is refused, the result is not awaited.
     const found = await workflows.findAgent({ organizationId, id }, ['published']);
-    // Without a version, its row says why.
+    // The workflow's row gives the reason why there is no version.
     const workflow = found?.workflow ?? (await workflows.get(organizationId, id));
     if (workflow?.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
     if (found === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
@@ -63,7 +63,7 @@ export class CampaignPlans {
     return { campaign, workflow, version, ...(await finding) };
   }
 
-  /** Caller ids are used in turn. */
+  /** Data of an attempt's run. Caller ids are used in turn. */
   runOf(line: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
     const { campaign, version, configuration, provider } = line;
     const again = claim.number - 1;
@@ -96,8 +96,8 @@ export class CampaignPlans {
     };
   }
 
-  /** The outcome of a call about which nothing is known, or that rang when our process stopped; the latter is hung
-   *  up. Throws PROVIDER_* and STORE_UNAVAILABLE if it cannot be found out now. */
+  /** Determines the outcome of a call whose state is unknown, or that rang when its process stopped; the latter is
+   *  hung up. Throws PROVIDER_* and STORE_UNAVAILABLE if the outcome cannot be determined now. */
   async outcomeAfterCrash(run: Run): Promise<Fate> {
     const line = await this.#deps.hangUps.lineOf(run);
     if (line === undefined) return 'unknowable';
@@ -160,7 +160,7 @@ export class CampaignPlans {
   }
 }
 
-/** Nothing was placed, and another attempt would not help. */
+/** Codes after which nothing was placed and another attempt would not help. */
 export const REFUSALS: ReadonlySet<string> = new Set([
   'PROVIDER_DESTINATION',
   'PROVIDER_AUTH',

@@ -1,47 +1,47 @@
-// The pace of campaigns' dials in the process from which the requests leave. The dispatcher spaces its claims in another
-// process (contract §9.8); a busy inter-process channel or worker bunches them, and the provider counts what arrives. A
-// campaign's own rate is kept on average: dials that a stall held up follow at twice the pace until the campaign is in its
-// time again. Otherwise each stall would delay all that comes after it. A limit of the account is kept between any two.
+// Pace of campaigns' dials in the process that sends the requests. The dispatcher spaces its claims in another process
+// (contract §9.8), but a busy inter-process channel or worker bunches them, and the provider counts what arrives. A
+// campaign keeps its rate on average: dials that a stall delayed follow at twice the pace until the campaign has caught
+// up. An account's limit is kept between any two dials.
 
 import type { Clock } from '../../std/clock.ts';
 
-/** How long before its turn a dial may be announced. */
+/** Longest time before its turn at which a dial may be announced. */
 export const LEAD_MS_MAX = 500;
-/** A dial that would wait longer is put off. */
+/** Longest wait for a turn; a dial that would wait longer is put off. */
 const WAIT_MS_MAX = 2_000;
-/** What a campaign may make up for: a longer stall costs it turns. So no second has more than twice its rate. */
+/** Delay that a campaign may make up for: a longer stall costs it turns. No second has more than twice its rate. */
 const BEHIND_MS_MAX = 1_000;
-/** How much faster than their pace late dials follow each other. */
+/** Factor by which delayed dials follow each other faster than at their pace. */
 const CATCH_UP = 2;
-/** Campaigns and accounts in memory; those that have not dialled for a while go first. */
+/** Campaigns and accounts in memory; the one that has been idle for longest is removed first. */
 const PACES_MAX = 10_000;
 
 export interface Paced {
   campaignId: string;
   ratePerSecond: number;
-  /** Of the configuration; `callsPerSecond` null: any number. */
+  /** Account of the configuration; `callsPerSecond` null: any number. */
   account: { id: string; callsPerSecond: number | null };
-  /** 0 to 500; before it is over, the dial has no turn. Default: 0. */
+  /** Milliseconds before which the dial has no turn, 0 to 500. Default: 0. */
   waitMs?: number;
 }
 
 interface Pace {
-  /** The earliest next turn, in monotonic ms. */
+  /** Earliest next turn, monotonic milliseconds. */
   nextMs: number;
-  /** When the next turn is in its time. */
+  /** Next turn at the regular pace, monotonic milliseconds. */
   dueMs: number;
 }
 
 export class DialPace {
   readonly #clock: Clock;
-  /** The longest idle first. */
+  /** Paces by campaign and account, the longest idle first. */
   readonly #paces = new Map<string, Pace>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Waits for the turn of the dial. False, at once, if that is more than 2 s after `waitMs`. */
+  /** Waits for the dial's turn. Returns false at once if the turn is more than 2 s after `waitMs`. */
   async turn({ campaignId, ratePerSecond, account, waitMs = 0 }: Paced): Promise<boolean> {
     const nowMs = this.#clock.monotonicMs();
     const earliestMs = nowMs + waitMs;

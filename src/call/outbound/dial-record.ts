@@ -1,4 +1,4 @@
-// Stores what came of a dial: entries in the run's log, and the provider's id of the call in its row.
+// Stores the results of dials: entries in the run's log, and the provider's id of the call in the run's row.
 
 import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
@@ -14,9 +14,9 @@ export interface DialRequestOfRun {
   route: OutboundRoute;
   /** The number as the client gave it. */
   to: string;
-  /** Its agent; undefined: what the dial needs of it is read. */
+  /** Version of the run's agent. Default: the dial reads what it needs. */
   version?: WorkflowVersion;
-  /** The run was created just now: nothing is in its log. */
+  /** Whether the run was created just now, so that its log is empty. */
   isNew?: boolean;
 }
 
@@ -34,17 +34,17 @@ export class DialRecord {
     this.#deps = deps;
   }
 
-  /** The log of a new run, before its call can come; `forget` if nothing is placed. */
+  /** Opens the log of a new run before its call can come; `forget` it if nothing is placed. */
   async expect({ run }: DialRequestOfRun): Promise<void> {
     await this.#deps.events.open(run.id, { isNew: true });
   }
 
-  /** The run is to be removed. */
+  /** Releases the log of a run that is to be removed. */
   forget({ run }: DialRequestOfRun): void {
     this.#deps.events.release(run.id);
   }
 
-  /** The first event of an outbound call. */
+  /** Logs the first event of an outbound call. */
   async created({ run, route, to, isNew = false }: DialRequestOfRun): Promise<void> {
     const runLog = await this.#deps.events.open(run.id, { isNew });
     const { from } = route;
@@ -52,8 +52,8 @@ export class DialRecord {
     runLog.append({ type: 'call.created', direction: 'outbound', provider: name, from, to }, 0);
   }
 
-  /** The phone rings: a store that fails just now does not make the start a failure. A call that was hung up
-   *  before the provider returned its id is hung up there. */
+  /** Stores the id of a call that rings. If the store fails at this moment, the start is no failure. A call that was
+   *  hung up before the provider returned its id is hung up at the provider. */
   async dialled(run: Run, { callId, metadata }: DialResult): Promise<void> {
     const { store, hangUps, log } = this.#deps;
     try {
@@ -61,11 +61,11 @@ export class DialRecord {
       const current = await store.runs.dialled({ runId: run.id, callId, gatheredContext });
       if (current?.state === 'completed') await hangUps.hangUpRun(current);
     } catch (error) {
-      log.error({ err: error, runId: run.id }, 'call id not stored, or the line not hung up');
+      log.error({ err: error, runId: run.id }, 'call id not stored, or call not hung up');
     }
   }
 
-  /** It is not known whether the call was placed. Stores nothing if the call has come meanwhile. Never rejects. */
+  /** Stores that it is unknown whether the call was placed, unless the call has come meanwhile. Never rejects. */
   async doubt(
     placement: DialRequestOfRun,
     fault: { code: string; message: string },
@@ -79,7 +79,7 @@ export class DialRecord {
       const runLog = await events.open(runId);
       runLog.append({ type: 'fault', ...fault, fatal: false }, 0);
     } catch (error) {
-      log.error({ err: error, runId }, 'doubt about a call not in its log');
+      log.error({ err: error, runId }, 'unclear dial not logged');
     }
   }
 }

@@ -1,5 +1,5 @@
-// Dials a run's call at its provider. The request is sent once, and once more after an unclear answer where the
-// provider places a repeated dial once. dial-record.ts stores what came of it.
+// Dials a run's call at its provider. The request is sent once, and once more after an unclear answer if the provider
+// places a repeated dial only once. dial-record.ts stores the result.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -22,21 +22,21 @@ import type { DialRecord, DialRequestOfRun } from './dial-record.ts';
 /** Deadline for the provider's answer to a dial. */
 const DIAL_MS = 15_000;
 
-/** The call may have been placed, or not. */
+/** Error codes after which the call may have been placed, or not. */
 const UNCLEAR: ReadonlySet<string> = new Set([
   'PROVIDER_TIMEOUT',
   'PROVIDER_UNCERTAIN',
   'PROVIDER_FAILED',
 ]);
 
-/** Versions whose facts are kept: of campaigns that dial at the same time. Few have services of their own. */
+/** Versions whose facts are cached: those of campaigns that dial at the same time. Few have services of their own. */
 const PUBLISHED_MAX = 100;
 
-/** What a dial needs of the agent. */
+/** Facts about the agent that a dial needs. */
 interface DialledAgent {
-  /** How long it may talk. */
+  /** Longest call of the agent, in seconds. */
   callS: number;
-  /** Undefined: it has no services of its own. */
+  /** The version, if it has services of its own. */
   version: WorkflowVersion | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface ProviderDialDeps {
 export class ProviderDial {
   readonly record: DialRecord;
   readonly #deps: ProviderDialDeps;
-  /** By version, the one that was not used for longest first. */
+  /** Facts by version, least recently used first. */
   readonly #published = new Map<string, DialledAgent>();
   readonly #reads = new SharedReads<DialledAgent>();
 
@@ -61,7 +61,8 @@ export class ProviderDial {
     this.#deps = deps;
   }
 
-  /** Dials that know no version are a campaign's: what is published never changes. */
+  /** The agent's facts. Dials without a version are a campaign's; a published version never changes, so its facts
+   *  are cached. */
   async #agentOf({ run, version }: DialRequestOfRun): Promise<DialledAgent> {
     if (version !== undefined) return { callS: callSecondsIn(version.configurations), version };
     const { definitionId } = run;
@@ -85,7 +86,7 @@ export class ProviderDial {
     return { callS, version };
   }
 
-  /** While the phone rings, to the services with which the call will begin. Never rejects. */
+  /** Connects, while the phone rings, to the services with which the call will begin. Never rejects. */
   async #connectServices(
     { id: runId, organizationId, definitionId }: Run,
     { version }: DialledAgent,
@@ -97,11 +98,11 @@ export class ProviderDial {
       const { plan } = await services.speech.planOf(owner);
       prepareSpeech(plan);
     } catch (error) {
-      log.warn({ err: error, definitionId }, 'no connections ahead of the call');
+      log.warn({ err: error, definitionId }, 'services not connected ahead of the call');
     }
   }
 
-  /** Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
+  /** Sends the dial. Throws CONTEXT_OVERSIZED before anything is sent, PROVIDER_*. */
   async send(placement: DialRequestOfRun): Promise<DialResult> {
     const { clock, publicUrl } = this.#deps;
     const { run, route, to } = placement;
@@ -136,8 +137,8 @@ export class ProviderDial {
 
 const WITH_COUNTRY = /^\s*(?:\+|00)/;
 
-/** A number with its country code as providers take it: they refuse spaces, parentheses and `00`. Bare digits are the
- *  provider's to complete; what SIP trunks and PBXs dial is theirs. */
+/** A number with its country code in the form that providers accept: they refuse spaces, parentheses and `00`.
+ *  Numbers without `+` are completed by the provider; numbers for SIP trunks and PBXs are unchanged. */
 function dialledNumber(to: string, { name }: TelephonyProvider): string {
   const isKnown = WITH_COUNTRY.test(to) && connectivityOf(name) === 'api';
   return (isKnown ? normalizeAddress(to, null)?.normalized : undefined) ?? to;

@@ -1,6 +1,6 @@
-// Calls that clients start, each once per idempotency key: a repeated request with its key gets the answer of the
-// first, also while the first one's call is still being placed, and after a kill in between. Where the database's answer to
-// the first was lost (stranded-starts.ts), nothing was dialled: its run is closed, and the answer is that.
+// Idempotent starts: calls that clients start, each once per idempotency key. A repeated request gets the answer of the
+// first, also while the first one's call is still being placed, and after a kill in between. If the database's answer
+// to the first was lost (stranded-starts.ts), nothing was dialled: its run is closed, and that is the answer.
 
 import { createHash } from 'node:crypto';
 import { codeOf } from '../../errors/gateway-error.ts';
@@ -24,7 +24,7 @@ import {
 } from './start-call.ts';
 import type { StrandedStarts } from './stranded-starts.ts';
 
-/** Refusals of providers that are kept: more than begin while the store is away, which has all others. */
+/** Refusals of providers that are cached: more than begin while the store is unavailable; the store has all others. */
 const REFUSALS_MAX = 1_000;
 
 export interface IdempotentStartsDeps extends StartDeps {
@@ -35,18 +35,18 @@ export interface IdempotentStartsDeps extends StartDeps {
 
 export class IdempotentStarts {
   readonly #deps: IdempotentStartsDeps;
-  /** A client that starts many calls a second has one agent read for several of them. */
+  /** Reads that starts share: a client that starts many calls a second has one agent read for several of them. */
   readonly #facts = new SharedReads<StartFacts>();
-  /** By run; at most as many as the organizations' limits allow. */
+  /** Calls that are being placed, by run; at most as many as the organizations' limits allow. */
   readonly #placing = new Map<string, Promise<void>>();
-  /** By run, the last ones: what was answered, which the store may not have yet. */
+  /** Recent refusals, by run: answers that the store may not have yet. */
   readonly #refusals = new Map<string, unknown>();
 
   constructor(deps: IdempotentStartsDeps) {
     this.#deps = deps;
   }
 
-  /** Throws the errors of contract §6.1. If the provider refuses, the run is stored and completed. */
+  /** Starts a call. If the provider refuses, the run is stored and completed. Throws the errors of contract §6.1. */
   start(request: StartCall): Promise<Run> {
     return this.#once(request, () => prepareStart({ ...this.#deps, facts: this.#facts }, request));
   }
@@ -62,15 +62,16 @@ export class IdempotentStarts {
     if ('known' in prepared) return this.#answerAgain(prepared.known);
     const { begin, createsRun, ...route } = prepared;
     const { run, isNew } = await counted(begin(key));
-    // Starts that make runs are one statement after the other: that of the first is over, and dials by now if it was answered.
+    // Starts that create runs are one statement after the other: that of the first is over, and dials by now if it was
+    // answered.
     if (!isNew && createsRun) await this.#closeIfStranded(run);
     if (!isNew) return this.#answerAgain(run);
     await this.#place({ run, ...route, isNew: createsRun });
     return run;
   }
 
-  /** Most keys are new, which the statement that begins the call finds out. Only if the call cannot be prepared, the run
-   *  of an earlier request is looked for before: it is the answer whatever its agent is by now. */
+  /** Prepares a start. Most keys are new, which the statement that begins the call detects. Only if the call cannot
+   *  be prepared, the run of an earlier request is looked up first: it is the answer, whatever its agent is by now. */
   async #prepared(
     prepare: () => Promise<Prepared>,
     { organizationId, key }: { organizationId: string; key: StartKey | undefined },
@@ -104,7 +105,8 @@ export class IdempotentStarts {
     if (this.#refusals.size > REFUSALS_MAX && oldest !== undefined) this.#refusals.delete(oldest);
   }
 
-  /** The first request got an error, because the database's answer was lost: nobody dials. */
+  /** Closes the run of a first request that got an error because the database's answer was lost: its call is never
+   *  dialled. */
   async #closeIfStranded(run: Run): Promise<void> {
     if (this.#placing.has(run.id) || this.#refusals.has(run.id) || !isUnplaced(run)) return;
     await this.#deps.stranded.closeIfStranded(run.id);
@@ -114,7 +116,7 @@ export class IdempotentStarts {
   async #answerAgain(run: Run): Promise<Run> {
     await this.#placing.get(run.id);
     if (this.#refusals.has(run.id)) throw this.#refusals.get(run.id);
-    // It may have been refused since it was read.
+    // The call may have been refused since the run was read.
     const current = isUnplaced(run) ? await this.#deps.store.runs.find(run.id) : run;
     const reason = startFailure(current ?? run);
     if (reason !== undefined) throw notPlaced(run, reason);
@@ -122,7 +124,7 @@ export class IdempotentStarts {
   }
 }
 
-/** No provider has said anything of its call. */
+/** Whether the provider has reported nothing about the run's call. */
 function isUnplaced({ state, providerCallId }: Run): boolean {
   return state === 'initialized' && providerCallId === null;
 }
@@ -137,8 +139,8 @@ async function counted(beginning: Promise<StartedRun>): Promise<StartedRun> {
   }
 }
 
-/** Two requests are equal if they have the same content, in any order and from any client. Undefined without a
- *  key. Source: draft-ietf-httpapi-idempotency-key-header. */
+/** Key of a request with its content. Two requests are equal if they have the same content, in any order and from
+ *  any client. Undefined without a key. Source: draft-ietf-httpapi-idempotency-key-header. */
 export function idempotencyKeyOf(
   key: string | null,
   asked: Record<string, unknown>,
@@ -150,7 +152,7 @@ export function idempotencyKeyOf(
   return { key, requestHash };
 }
 
-/** Every object with its entries sorted by name. */
+/** The value with the entries of every object sorted by name. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

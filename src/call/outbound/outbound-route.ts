@@ -13,16 +13,16 @@ import { needsCallerId, trunkSettingsOf } from '../../telephony/registry/configu
 /** The client's choice of a route. */
 export interface OutboundRouteQuery {
   organizationId: string;
-  /** Null: the default configuration; of an organization without one, the oldest that is ready. */
+  /** Configuration; null: the default one, or if the organization has no default the oldest that is ready. */
   configurationId: string | null;
-  /** Null: the default caller, else any number. */
+  /** Caller id; null: the default caller, else any number. */
   fromPhoneNumberId: string | null;
 }
 
 export interface OutboundRoute {
   configuration: ConfigurationSummary;
   provider: TelephonyProvider;
-  /** The caller id, normalized; null: the far side's default. */
+  /** Normalized caller id; null: the default of the far side. */
   from: string | null;
 }
 
@@ -30,7 +30,7 @@ export interface OutboundRoute {
 export interface OutboundTrunk {
   configuration: ConfigurationSummary;
   provider: TelephonyProvider;
-  /** Active numbers, oldest first; none only where calls need no caller id. */
+  /** Active numbers, oldest first. Empty only where calls need no caller id. */
   callers: readonly PhoneNumber[];
 }
 
@@ -42,20 +42,20 @@ export interface OutboundRoutesDeps {
 
 export class OutboundRoutes {
   readonly #deps: OutboundRoutesDeps;
-  /** A campaign dials over one configuration many times a second. */
+  /** Reads that starts share: a campaign dials over one configuration many times a second. */
   readonly #configurations = new SharedReads<ConfigurationSummary | undefined>();
 
   constructor(deps: OutboundRoutesDeps) {
     this.#deps = deps;
   }
 
-  /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
+  /** Finds a route. Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
    *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async find(query: OutboundRouteQuery): Promise<OutboundRoute> {
     return this.over(await this.findTrunk(query), query);
   }
 
-  /** Throws CALLER_ID_NOT_FOUND. */
+  /** The route over a trunk with a caller id. Throws CALLER_ID_NOT_FOUND. */
   over(
     { configuration, provider, callers }: OutboundTrunk,
     { fromPhoneNumberId }: Pick<OutboundRouteQuery, 'fromPhoneNumberId'>,
@@ -64,8 +64,8 @@ export class OutboundRoutes {
     return { configuration, provider, from: caller?.addressNormalized ?? null };
   }
 
-  /** Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY,
-   *  CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
+  /** Finds a route without a caller id. Throws TELEPHONY_NOT_CONFIGURED, CONFIGURATION_NOT_FOUND,
+   *  CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
   async findTrunk(
     query: Pick<OutboundRouteQuery, 'organizationId' | 'configurationId'>,
   ): Promise<OutboundTrunk> {
@@ -83,7 +83,7 @@ export class OutboundRoutes {
     return { configuration, provider, callers };
   }
 
-  /** The route over a given configuration; undefined if that is deleted. */
+  /** The route over a given configuration; undefined if it was deleted. */
   async chosen(of: {
     organizationId: string;
     configurationId: string;
@@ -112,8 +112,8 @@ export class OutboundRoutes {
   }
 }
 
-/** Neither a requested nor a default configuration is replaced by another one: people would be called over an
- *  account that was not chosen (specification §1, rule 3). Throws TELEPHONY_NOT_CONFIGURED,
+/** Finds a configuration. Neither a requested nor a default one is replaced by another: people would be called over
+ *  an account that was not chosen (specification §1, rule 3). Throws TELEPHONY_NOT_CONFIGURED,
  *  CONFIGURATION_NOT_FOUND, CONFIGURATION_NOT_READY, CONFIGURATION_INACTIVE. */
 export async function findConfiguration(
   deps: { store: Pick<Store, 'telephony'> },

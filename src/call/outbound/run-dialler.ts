@@ -25,7 +25,7 @@ export class RunDialler {
     this.#deps = deps;
   }
 
-  /** Throws CALL_NOT_PLACED; the run is stored and completed then. */
+  /** Dials. If it throws CALL_NOT_PLACED, the run is stored and completed. */
   async dial(placement: DialRequestOfRun): Promise<void> {
     const { dial, pace, connect, log } = this.#deps;
     const { run, route } = placement;
@@ -36,7 +36,7 @@ export class RunDialler {
     try {
       await dial.record.created(placement);
       const hasWaited = await pace.turn(route);
-      if (hasWaited && !(await this.#isInitialized(run))) return; // Hung up meanwhile: no phone rings.
+      if (hasWaited && !(await this.#isInitialized(run))) return; // The run was hung up meanwhile.
       await dial.record.dialled(run, await dial.send(placement));
     } catch (error) {
       // The provider's answer to the dial is late or lost, but the call exists.
@@ -49,7 +49,7 @@ export class RunDialler {
     }
   }
 
-  /** True also if the store does not say. */
+  /** Whether the run is still initialized. True also if the store cannot be read. */
   async #isInitialized({ id }: Run): Promise<boolean> {
     const { store, log } = this.#deps;
     try {
@@ -62,7 +62,7 @@ export class RunDialler {
   }
 }
 
-/** The facts name the stored run, so that the client finds its outcome. */
+/** Error for a call that was not placed. Its facts name the stored run, so that the client finds the outcome. */
 export function notPlaced({ id, name }: Run, reason: string, cause?: unknown): GatewayError {
   return new GatewayError('CALL_NOT_PLACED', { reason, runId: id, runName: name }, cause);
 }

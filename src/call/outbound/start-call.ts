@@ -1,6 +1,6 @@
 // Calls that clients start: by an agent or a trigger; or test calls with the agent's draft, on a new or an existing
-// run, to a given number or the organization's test number. Checks permission, agent, configuration and number in
-// the contract's order (§6.1). The run exists before the provider is asked.
+// run, to a given number or the organization's test number. Checks permission, agent, configuration and number in the
+// contract's order (§6.1). The run exists before the provider is asked.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
@@ -20,16 +20,16 @@ import type { OutboundRoute, OutboundRoutes, OutboundTrunk } from './outbound-ro
 /** A call that is complete except for its run. */
 export interface Prepared {
   route: OutboundRoute;
-  /** As the client named it. */
+  /** The number as the client wrote it. */
   to: string;
-  /** False: the run exists, and gets its call. */
+  /** Whether the start creates a run. False: an existing run gets the call. */
   createsRun: boolean;
   version: WorkflowVersion;
-  /** Creates the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and more. */
+  /** Creates the run, or finds that of an earlier request. Throws CALL_LIMIT_REACHED and others. */
   begin(key: StartKey | undefined): Promise<StartedRun>;
 }
 
-/** What starts of one agent over one configuration have in common. */
+/** Facts that all starts of one agent over one configuration share. */
 export interface StartFacts {
   agent: ResolvedAgent;
   trunk: OutboundTrunk;
@@ -47,7 +47,7 @@ export interface StartFactsDeps {
   facts: SharedReads<StartFacts>;
 }
 
-/** Throws the errors of contract §6.1. */
+/** Prepares a call. Throws the errors of contract §6.1. */
 export async function prepareStart(
   deps: StartDeps & StartFactsDeps,
   request: StartCall,
@@ -65,20 +65,21 @@ export async function prepareStart(
   };
 }
 
-/** Starts that come together share one read. Throws the errors of contract §6.1 for agents and configurations. */
+/** Reads the facts of a start. Concurrent starts share one read. Throws the errors of contract §6.1 for agents and
+ *  configurations. */
 export function readStartFacts(deps: StartFactsDeps, request: StartCall): Promise<StartFacts> {
   const { organizationId, agent, mode, configurationId } = request;
   const key = JSON.stringify([organizationId, agent.type, agent.identifier, mode, configurationId]);
   return deps.facts.get(key, () => startFacts(deps, request));
 }
 
-/** Reads agent and route beside each other. What is wrong with the agent is said first. */
+/** Reads agent and route in parallel. An error of the agent has precedence. */
 async function startFacts(
   deps: Omit<StartFactsDeps, 'facts'>,
   request: StartCall,
 ): Promise<StartFacts> {
   const finding = deps.routes.findTrunk(request);
-  finding.catch(() => undefined); // Where the agent is refused, nobody waits for it.
+  finding.catch(() => undefined); // If the agent is refused, the result is not awaited.
   const agent = await resolveAgent(deps, request);
   await requireValid(deps, request.organizationId, agent.version);
   return { agent, trunk: await finding };
@@ -129,8 +130,8 @@ function newRun(
   };
 }
 
-/** Throws TEST_NOT_CONFIGURED, TEST_CONFIGURATION_NOT_FOUND, what else findRoute throws,
- *  AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, PHONE_NUMBER_MISSING. */
+/** Prepares a test call. Throws TEST_NOT_CONFIGURED, TEST_CONFIGURATION_NOT_FOUND, AGENT_NOT_FOUND,
+ *  AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, PHONE_NUMBER_MISSING, and the other errors of findRoute. */
 export async function prepareTest(deps: StartDeps, request: TestCall): Promise<Prepared> {
   const { organizationId, workflowId, runId } = request;
   const route = await deps.routes.find(request).catch((error: unknown) => {
@@ -165,13 +166,13 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
   return { route, to, version, createsRun: true, begin: (key) => starts.start(run, key) };
 }
 
-/** Over SIP trunks and PBXs extensions can be called too. Throws NUMBER_NOT_DIALABLE. */
+/** Throws NUMBER_NOT_DIALABLE. SIP trunks and PBXs accept extensions too. */
 function checkDialable(to: string, { provider }: OutboundRoute): void {
   const hasExtensions = connectivityOf(provider.name) === 'sip';
   if (!isDialable(to, { hasExtensions })) throw new GatewayError('NUMBER_NOT_DIALABLE');
 }
 
-/** These operations have words of their own for it. */
+/** Replaces errors about configurations by those of test calls. */
 function inOtherWords(error: unknown): unknown {
   const code = codeOf(error);
   if (code === 'TELEPHONY_NOT_CONFIGURED') return new GatewayError('TEST_NOT_CONFIGURED');
@@ -179,7 +180,7 @@ function inOtherWords(error: unknown): unknown {
   return new GatewayError('TEST_CONFIGURATION_NOT_FOUND');
 }
 
-/** Throws PHONE_NUMBER_MISSING. */
+/** The organization's test number. Throws PHONE_NUMBER_MISSING. */
 async function testNumber({ store }: StartDeps, organizationId: string): Promise<string> {
   const number = (await store.organizations.preferences(organizationId))?.testPhoneNumber ?? '';
   if (number === '') throw new GatewayError('PHONE_NUMBER_MISSING');

@@ -1,6 +1,6 @@
-// Starts that this process has begun without its knowledge: the database has made the run, and its answer was lost with the
-// connection. The client has got an error and nothing was dialled, so nobody watches the run: it is closed here, or it would
-// take one of the organization's calls until the next start of the process. A campaign gives such attempts back.
+// Closes stranded starts: runs that the database created for this process while its answer was lost with the
+// connection. The client got an error and nothing was dialled, so no component watches the run; open, it would count
+// against the organization's limit of calls until the next start of the process. Campaigns return such attempts.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -13,8 +13,8 @@ import { noteStartFailure } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import type { EventLog } from '../log/event-log.ts';
 
-/** From one look to the next. Longer than an answer of the database is awaited: a start that is answered after one look is
- *  known at the next. */
+/** Interval of the checks. Longer than the wait for an answer of the database: a start that is answered after one
+ *  check is known at the next. */
 const LOOK_MS = 15_000;
 
 export interface StrandedStartsDeps {
@@ -29,7 +29,7 @@ export interface StrandedStartsDeps {
 export class StrandedStarts {
   readonly #deps: StrandedStartsDeps;
   readonly #loop: JobLoop;
-  /** Unknown at the last look. */
+  /** Runs that were unknown at the last check. */
   #suspects: ReadonlySet<string> = new Set();
 
   constructor(deps: StrandedStartsDeps) {
@@ -38,7 +38,7 @@ export class StrandedStarts {
       clock: deps.clock,
       everyMs: LOOK_MS,
       run: () => this.#look(),
-      onError: (error) => deps.log.error({ err: error }, 'stranded starts not looked up'),
+      onError: (error) => deps.log.error({ err: error }, 'stranded starts not checked'),
     });
   }
 
@@ -50,7 +50,7 @@ export class StrandedStarts {
     this.#loop.cancel();
   }
 
-  /** Closes the run if it is stranded, without a second look: the statement that has made it is over. Throws
+  /** Closes the run if it is stranded, without a second check: the statement that created it is over. Throws
    *  STORE_UNAVAILABLE. */
   async closeIfStranded(runId: string): Promise<void> {
     if ((await this.#deps.store.runs.unplaced()).includes(runId)) await this.#close(runId);
@@ -64,19 +64,19 @@ export class StrandedStarts {
     for (const id of stranded) await this.#close(id);
   }
 
-  /** This process dials, watches or closes it. */
+  /** Whether this process dials, watches or closes the run. */
   #isKnown(runId: string): boolean {
     const { connect, events } = this.#deps;
     return connect.registry.has(runId) || events.isOpen(runId);
   }
 
-  /** As a start whose call could not be placed: a repeated request with its key gets that answer. */
+  /** Closes the run like a start whose call could not be placed: a repeated request with its key gets that answer. */
   async #close(runId: string): Promise<void> {
     const { store, closing, log } = this.#deps;
     const run = await store.runs.find(runId);
     if (run?.state !== 'initialized' || this.#isKnown(runId)) return;
     const { code, message } = new GatewayError('STORE_UNAVAILABLE');
-    log.warn({ runId }, 'start without an answer of the database closed');
+    log.warn({ runId }, 'start closed: the database did not answer it');
     await noteStartFailure(this.#deps, runId, message);
     const provider = providerName.safeParse(run.mode).data;
     const fault = { code, message };

@@ -1,11 +1,11 @@
-// The last status of a call, which a PBX reports once: it is stored again and again while the store is away.
+// Stores the last status of a call, which a PBX reports only once: retries while the store is unavailable.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { pause } from '../../std/pause.ts';
 
-/** After that the watchdog closes the run. */
+/** Time of the retries; after it the watchdog closes the run. */
 const STORED_MS_MAX = 180_000;
 const PAUSE_MS = 5_000;
 

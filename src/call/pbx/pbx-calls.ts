@@ -1,5 +1,5 @@
-// The calls of one PBX connection: ringing callers, answers, and every status between. Events of one call are
-// handled in order; connecting a call runs in parallel, and stops when the call is over.
+// Calls of one PBX connection: ringing callers, answers, and every status between. Events of one call are handled in
+// order; connecting a call runs in parallel, and stops when the call is over.
 
 import { codeOf, type GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -26,9 +26,9 @@ import { type MediaOpening, PerCallQueue, type QueuedCall } from './per-call-que
 
 /** Concurrent setups at one PBX; further calls of that PBX are refused. */
 const CALLS_MAX = 1_000;
-/** From the answer to flowing audio: a PBX needs tenths of a second. */
+/** Deadline from the answer to flowing audio: a PBX needs tenths of a second. */
 const OPEN_MS_MAX = 15_000;
-/** For media that were asked for before the answer, from the answer on. Then others are opened. */
+/** Deadline, from the answer on, of media that were requested before the answer. After it others are opened. */
 const EARLY_MS_MAX = 1_000;
 /** Time for the PBX to report why a call could not be connected, if the caller has hung up. */
 const WHY_MS_MAX = 1_000;
@@ -43,7 +43,7 @@ interface OwnCall {
 
 interface Joining {
   gone: AbortSignal;
-  /** Otherwise it rings, and is not given up for lack of media. */
+  /** Whether the call is answered. If not, it rings, and is not abandoned for lack of media. */
   isAnswered: boolean;
 }
 
@@ -69,7 +69,7 @@ export class PbxCalls {
   readonly #deps: PbxCallsDeps;
   readonly #options: PbxCallsOptions;
   readonly #steps: PerCallQueue;
-  /** By run: plans in preparation. */
+  /** Plans in preparation, by run. */
   readonly #preparing = new Map<string, Promise<unknown>>();
 
   constructor(deps: PbxCallsDeps, options: PbxCallsOptions) {
@@ -78,7 +78,7 @@ export class PbxCalls {
     this.#steps = new PerCallQueue(deps.log);
   }
 
-  /** Calls in setup. */
+  /** Number of calls in setup. */
   get busy(): number {
     return this.#steps.busy;
   }
@@ -115,7 +115,7 @@ export class PbxCalls {
     this.#steps.enqueue(status.callId, isOver ? () => untilStored(this.#deps, take) : take);
   }
 
-  // Inbound.
+  // Inbound calls.
 
   async #takeInbound(call: PbxInboundCall, stepped: QueuedCall): Promise<void> {
     try {
@@ -129,7 +129,8 @@ export class PbxCalls {
     }
   }
 
-  /** Undefined for a repeated report of a current call. Throws Refusal, CALL_LIMIT_REACHED. */
+  /** The run of an inbound call; undefined for a repeated report of a current call. Throws Refusal,
+   *  CALL_LIMIT_REACHED. */
   async #runOf(call: PbxInboundCall): Promise<Run | undefined> {
     const { connection } = this.#options;
     const { configuration, provider } = this.#line;
@@ -149,8 +150,9 @@ export class PbxCalls {
     return run;
   }
 
-  /** A call that rang when its gateway was killed keeps ringing. A call that is over for us, and that the
-   *  dialplan passes to us again, would wait in silence. */
+  /** The run, if its call is to be answered again. A call that rang when its gateway was killed keeps ringing. A
+   *  call whose run is over, and that the dialplan passes to the gateway again, would wait in silence: it is
+   *  refused. */
   #again(run: Run): Run | undefined {
     if (run.state === 'completed') throw new Refusal('busy');
     const isWaiting = run.state === 'initialized' && !this.#deps.connect.registry.has(run.id);
@@ -180,7 +182,7 @@ export class PbxCalls {
       reason,
       provider: provider.name,
       configurationId: configuration.id,
-      // The PBX's own numbers, no caller's.
+      // The numbers are the PBX's own, not a caller's.
       ...(unconfigured && { ...unconfigured, dialled: shownNumber(unconfigured.dialled) }),
     };
     if (reason === 'error') this.#deps.log.error({ err: error, ...facts }, 'call not answered');
@@ -188,9 +190,9 @@ export class PbxCalls {
     void connection().refuse(callId, reason, unconfigured);
   }
 
-  // Outbound.
+  // Outbound calls.
 
-  /** Its early media are recorded; if that fails, it is answered like any other. */
+  /** Records the call's early media; if that fails, the call is answered like any other. */
   async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
     const run = await this.#runNamed(runId);
     if (run?.state !== 'initialized' || this.#deps.connect.registry.connected(runId)) return;
@@ -225,20 +227,20 @@ export class PbxCalls {
     }
   }
 
-  /** The PBX's answer to our dial may come later than events of the call. */
+  /** Stores the call's id in its run. The PBX's answer to our dial may come later than events of the call. */
   async #named(run: Run, callId: string): Promise<Run> {
     if (run.providerCallId !== null) return run;
     const patch = { providerCallId: callId, gatheredContext: { call_id: callId } };
     return (await this.#deps.store.runs.patch(run.id, patch)) ?? run;
   }
 
-  /** Of this configuration only: a PBX cannot name runs of others. */
+  /** The run, if it belongs to this configuration: a PBX cannot name runs of others. */
   async #runNamed(runId: string): Promise<Run | undefined> {
     const run = await this.#deps.store.runs.find(runId);
     return run?.configurationId === this.#line.configuration.id ? run : undefined;
   }
 
-  // Both directions.
+  // Calls of both directions.
 
   async #takeStatus(status: PbxStatus): Promise<void> {
     const { runId, callId } = status;
@@ -247,7 +249,7 @@ export class PbxCalls {
       runId === null
         ? await runs.findByProviderCall(this.#line.configuration.id, callId)
         : await this.#runNamed(runId);
-    if (found === undefined) return; // A call that was refused.
+    if (found === undefined) return; // The call was refused.
     const run = await this.#named(found, callId);
     if (run.callType === 'outbound' && run.state === 'initialized' && !isTerminal(status.status)) {
       this.#prepareAhead({ run, ...this.#line });
@@ -260,7 +262,7 @@ export class PbxCalls {
     );
   }
 
-  /** While it rings: the plan, and the first words. */
+  /** Prepares the plan and the first words while the call rings. */
   #prepareAhead(call: UnconnectedCall): void {
     const { id } = call.run;
     if (
@@ -269,14 +271,14 @@ export class PbxCalls {
       this.#deps.connect.registry.connected(id)
     )
       return;
-    // Another node may have dialled it.
+    // Another node may have dialled the call.
     if (!this.#deps.connect.registry.has(id)) this.#deps.connect.watchdog.watch(call);
     this.#prepare(call).catch((error: unknown) => {
       this.#deps.log.error({ err: error, runId: id }, 'call not prepared');
     });
   }
 
-  /** Once per call. Throws what `prepareCall` does; the run is completed then. */
+  /** Prepares the call, once. Throws what `prepareCall` does; the run is then completed. */
   async #prepare(call: UnconnectedCall): Promise<void> {
     const { id } = call.run;
     if (this.#deps.connect.registry.isPrepared(id)) return;
@@ -289,7 +291,7 @@ export class PbxCalls {
     }
   }
 
-  /** In parallel with the call's other events. */
+  /** Connects the call, in parallel with its other events. */
   #connect(callId: string, call: UnconnectedCall, stepped: QueuedCall): void {
     const joined = this.#join(callId, call, { gone: stepped.ended, isAnswered: true });
     const counted = joined
@@ -300,7 +302,7 @@ export class PbxCalls {
     stepped.runBeside(counted);
   }
 
-  /** Never rejects for a ringing call. */
+  /** Connects the call to its media. Never rejects for a ringing call. */
   async #join(
     callId: string,
     call: UnconnectedCall,
@@ -321,7 +323,7 @@ export class PbxCalls {
       if (await admissions.admitPbxMedia(id, { media, isAnswered })) {
         return 'connected';
       }
-      await this.#hangUp(callId); // Closed meanwhile.
+      await this.#hangUp(callId); // The run was closed meanwhile.
       return 'gone';
     } catch (error) {
       if (isAnswered) return this.#notJoined(call, gone, error);
@@ -356,7 +358,7 @@ export class PbxCalls {
       return 'failed';
     }
     const run = await this.#deps.store.runs.find(id);
-    if (run?.state === 'completed') return 'gone'; // A client has hung it up.
+    if (run?.state === 'completed') return 'gone'; // A client has hung up the call.
     this.#deps.log.error({ err: error, runId: id }, 'call not connected');
     await this.#deps.connect.unconnected.fail(call, error);
     return 'failed';
@@ -373,7 +375,7 @@ export class PbxCalls {
     });
   }
 
-  /** Best effort. */
+  /** Hangs up, best effort. */
   #hangUp(callId: string): Promise<void> {
     return this.#deps.hangUps.attempt(this.#line, callId);
   }

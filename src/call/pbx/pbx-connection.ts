@@ -1,4 +1,4 @@
-// One configuration's connection to its PBX, and the state of that connection.
+// One configuration's connection to its PBX, and the state of the connection.
 
 import { isDeepStrictEqual } from 'node:util';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -10,9 +10,10 @@ import type { PbxConnection, PbxListener, PbxState } from '../../telephony/provi
 import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import { PbxCalls, type PbxCallsDeps } from './pbx-calls.ts';
 
-/** A PBX may restart, or be unreachable for a moment, before it is shown as inactive. */
+/** Time before a PBX is shown as inactive: it may restart, or be unreachable for a moment. */
 const GRACE_MS = 15_000;
-/** For a fault that does not pass by itself, such as a wrong password: a mistake that is corrected at once. */
+/** The same for a fault that does not pass by itself, such as a wrong password; short, as a mistake may be corrected
+ *  at once. */
 const GRACE_PERMANENT_MS = 3_000;
 const CLOSE_MS_MAX = 3_000;
 
@@ -27,14 +28,14 @@ export interface PbxLineOptions {
 }
 
 export class PbxConnectionHolder {
-  /** Whether clients see it as inactive. */
+  /** Whether clients see the configuration as inactive. */
   isReportedDown: boolean;
   readonly #deps: PbxCallsDeps;
   readonly #options: PbxLineOptions;
   #configuration: HeldConfiguration;
   readonly #log: Log;
   readonly #calls: PbxCalls;
-  /** Undefined if these credentials give no connection. */
+  /** The connection; undefined if the credentials give none. */
   readonly #connection: PbxConnection | undefined;
   #state: PbxState['kind'] = 'connecting';
   #down: Down | undefined;
@@ -89,18 +90,18 @@ export class PbxConnectionHolder {
     return this.#state === 'up';
   }
 
-  /** Calls in setup. */
+  /** Number of calls in setup. */
   get busy(): number {
     return this.#calls.busy;
   }
 
-  /** Whether it was made from these credentials. */
+  /** Whether the connection was made from these credentials. */
   isOf({ credentials, isReadable }: HeldConfiguration): boolean {
     const own = this.#configuration;
     return isReadable === own.isReadable && isDeepStrictEqual(credentials, own.credentials);
   }
 
-  /** Reconnects with the current configuration, and keeps the calls. False if it cannot. */
+  /** Reconnects with the current configuration and keeps the calls. Returns false if it cannot. */
   renew(configuration: HeldConfiguration): boolean {
     try {
       if (!configuration.isReadable) return false;
@@ -115,7 +116,7 @@ export class PbxConnectionHolder {
     return true;
   }
 
-  /** Why it is inactive, for people; undefined while it works or may soon. */
+  /** Why the connection is inactive, as a text for people; undefined while it works or may soon work. */
   get fault(): string | undefined {
     if (this.#down === undefined) return undefined;
     const { code, message, isPermanent } = this.#down;
@@ -125,7 +126,7 @@ export class PbxConnectionHolder {
       : `${code}: ${message}`;
   }
 
-  /** Never rejects. Current calls go on. */
+  /** Closes the connection. Current calls go on. Never rejects. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -1,6 +1,6 @@
-// The connections to PBXs of this node: one for each configuration whose lease it has, in any state of the PBX.
-// Follows created, changed and deleted configurations, and shows those whose PBX cannot be reached as inactive
-// until it is back.
+// The PBX connections of this node: one for each configuration whose lease it has, in any state of the PBX. Follows
+// created, changed and deleted configurations, and shows those whose PBX cannot be reached as inactive until it is
+// back.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -12,17 +12,18 @@ import type { PbxProvider } from '../../telephony/provider/provider.ts';
 import type { PbxCallsDeps } from './pbx-calls.ts';
 import { PbxConnectionHolder } from './pbx-connection.ts';
 
-/** Delay with which a change stored by another node is followed. */
+/** Interval of the checks for changes that another node has stored. */
 const LOOK_MS = 2_000;
-/** Time until another node takes a killed node's PBXs: a database that is slow for a moment costs none. */
+/** Lease of a PBX: the time until another node takes over the PBXs of a killed node. A database that is slow for a
+ *  moment costs none. */
 const LEASE_MS = 8_000;
-/** After the store was away for so long that leases have expired, their nodes get this time to renew them: a request that was
- *  lost with the store fails after ten seconds, and the next one is sent. A node that takes the PBX of a living one ends
- *  that node's calls. */
+/** Time in which nodes may renew leases that expired while the store was unavailable: a request that was lost with
+ *  the store fails after ten seconds, and the next one is sent. A node that takes the PBX of a living one ends that
+ *  node's calls. */
 const RENEWAL_MS = 15_000;
-/** Connections of one node. */
+/** Connections of one node at most. */
 const LINES_MAX = 1_000;
-/** Characters of a reason that is shown. */
+/** Characters of a shown reason at most. */
 const REASON_MAX = 500;
 
 export interface PbxConnectionsDeps {
@@ -38,15 +39,15 @@ export interface PbxConnectionsDeps {
 
 export class PbxConnections {
   readonly #deps: PbxConnectionsDeps;
-  /** By configuration. */
+  /** Connections by configuration. */
   readonly #lines = new Map<string, PbxConnectionHolder>();
   readonly #loop: JobLoop;
   #hasStarted = false;
-  /** When the store last answered. Undefined: not yet. */
+  /** When the store last answered, monotonic milliseconds. Undefined: not yet. */
   #answeredAtMs: number | undefined;
-  /** Until then other nodes may renew leases that have expired. */
+  /** Time until which other nodes may renew expired leases, monotonic milliseconds. */
   #renewalUntilMs = Number.NEGATIVE_INFINITY;
-  /** The store was away, and that was logged. */
+  /** Whether an outage of the store has been logged. */
   #wasAway = false;
 
   constructor(deps: PbxConnectionsDeps) {
@@ -62,24 +63,24 @@ export class PbxConnections {
     });
   }
 
-  /** Calls in setup. */
+  /** Number of calls in setup. */
   get busy(): number {
     return [...this.#lines.values()].reduce((all, line) => all + line.busy, 0);
   }
 
-  /** Settles once the connections are started. */
+  /** Starts the connections; settles when they are started. */
   async start(): Promise<void> {
     if (this.#deps.providers.pbx.length === 0) return;
     this.#hasStarted = true;
     await this.#loop.start();
   }
 
-  /** Checks at once: a configuration was created, changed or deleted here. Never rejects. */
+  /** Checks at once, because a configuration was created, changed or deleted here. Never rejects. */
   async wake(): Promise<void> {
     await this.#loop.wake();
   }
 
-  /** Gives up all PBXs; current calls go on. Never rejects. */
+  /** Releases all PBXs; current calls go on. Never rejects. */
   async stop(): Promise<void> {
     const wasRunning = this.#hasStarted && !this.#loop.hasStopped;
     await this.#loop.stop();
@@ -87,13 +88,13 @@ export class PbxConnections {
     this.#lines.clear();
     if (!wasRunning) return;
     await this.#deps.store.leases.release().catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'leases of PBXs not given back');
+      this.#deps.log.warn({ err: error }, 'PBX leases not released');
     });
   }
 
-  /** While the store is away every connection stays: no other node can take one either. */
+  /** Notes an outage of the store. Every connection stays: no other node can take one either. */
   #noteAway(error: unknown): void {
-    if (!this.#wasAway) this.#deps.log.error({ err: error }, 'PBXs to connect not looked up');
+    if (!this.#wasAway) this.#deps.log.error({ err: error }, 'PBX configurations not read');
     this.#wasAway = true;
   }
 
@@ -164,7 +165,7 @@ export class PbxConnections {
     await line.close();
   }
 
-  /** Updates the state that clients see to that of the PBX. */
+  /** Shows clients the state of the PBX. */
   async #show(line: PbxConnectionHolder, configuration: HeldConfiguration): Promise<void> {
     const { telephony } = this.#deps.store;
     const { id, organizationId, inactiveSince, inactiveReason } = configuration;

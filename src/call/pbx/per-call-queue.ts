@@ -1,24 +1,24 @@
-// A queue of events per call of a PBX: a call's events are handled in order, one after the other; calls do not wait
-// for each other.
+// Event queues of a PBX, one for each call: events of one call are handled one after the other, those of different
+// calls in parallel.
 
 import type { Log } from '../../log.ts';
 
-/** Queued steps of one call: a call has a handful. */
+/** Queued steps of one call at most: a call has a handful. */
 const STEPS_MAX = 100;
 
 export interface MediaOpening {
-  /** Does not reject. */
+  /** Settles with the media; does not reject. */
   readonly settled: Promise<unknown>;
   abandon(): void;
 }
 
 /** A call with work in progress. */
 export interface QueuedCall {
-  /** Aborted when the call is over. */
+  /** Aborted at the end of the call. */
   readonly ended: AbortSignal;
-  /** Its media, while they are being opened before its answer. */
+  /** The call's media, while they are being opened before its answer. */
   mediaOpening: MediaOpening | undefined;
-  /** Work in parallel to the steps; the call counts as busy until it settles. Must not reject. */
+  /** Runs work in parallel to the steps; the call counts as busy until it settles. Must not reject. */
   runBeside(work: Promise<unknown>): void;
 }
 
@@ -30,12 +30,12 @@ export class PerCallQueue {
     this.#log = log;
   }
 
-  /** Calls with work in progress. */
+  /** Number of calls with work in progress. */
   get busy(): number {
     return this.#calls.size;
   }
 
-  /** The call is over: queued steps will not help it. */
+  /** Drops the queued steps of a call that is over. */
   over(callId: string): void {
     this.#calls.get(callId)?.over();
   }
@@ -44,7 +44,7 @@ export class PerCallQueue {
     const call = this.#calls.get(callId) ?? new Call(() => this.#calls.delete(callId));
     this.#calls.set(callId, call);
     if (call.waiting >= STEPS_MAX) {
-      this.#log.warn({ callId }, 'event of a PBX dropped: its call has too many waiting');
+      this.#log.warn({ callId }, 'PBX event dropped: the event queue of its call is full');
       return;
     }
     call.next(() =>

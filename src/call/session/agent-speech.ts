@@ -1,5 +1,5 @@
-// The agent's speech on its way to the caller: fixed texts, recorded clips, and a model's words as they arrive. It
-// decides nothing; the session gets the heard words back.
+// The agent's speech on its way to the caller: fixed texts, recorded clips, and a model's words as they arrive. Makes
+// no decisions; the session gets the heard words back.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
@@ -17,18 +17,19 @@ export class AgentSpeech {
   readonly #kept: (text: string) => Int16Array | undefined;
   readonly #onUnsaid: (utteranceId: number) => void;
   readonly #audio: () => CallAudio | undefined;
-  /** The last words of a model. */
+  /** The model's last answer. */
   #answer: UtteranceText | undefined;
 
   constructor(deps: {
     record: SessionEvents;
     clips: CallClips;
     lines: Pick<PreparedLines, 'samples'>;
-    /** A line that the voice keeps: a greeting that another call, or this one while it rang, has had rendered. */
+    /** The audio of a line that the voice keeps, such as a greeting that another call has had rendered, or this one
+     *  while it rang. */
     kept: (text: string) => Int16Array | undefined;
-    /** An interjection is not rendered: it will not be said. */
+    /** Called when an interjection is not rendered and so will not be said. */
     onUnsaid: (utteranceId: number) => void;
-    /** Undefined before the media flow: nothing is said then. */
+    /** The call's audio; undefined before the media flow, when nothing is said. */
     audio: () => CallAudio | undefined;
   }) {
     this.#record = deps.record;
@@ -39,7 +40,7 @@ export class AgentSpeech {
     this.#audio = deps.audio;
   }
 
-  /** A clip without its audio is spoken. */
+  /** Says a text or a clip. A clip without its audio is spoken. */
   say(action: SayAction): void {
     const { utteranceId, kind, text, clipId, interruptible } = action;
     if (action.isInterjection === true) {
@@ -67,7 +68,7 @@ export class AgentSpeech {
     speech?.end();
   }
 
-  /** The model's words turn out to be the last ones of the call: the caller cannot interrupt them any more. */
+  /** Keeps the caller from interrupting the current answer: it turned out to be the last one of the call. */
   keepAnswer(): void {
     this.#answer?.keep();
   }
@@ -83,7 +84,7 @@ export class AgentSpeech {
     audio.interject({ utteranceId, text, samples });
   }
 
-  /** For the words of a model, as they arrive. */
+  /** Accepts a model's words as they arrive. */
   openAnswer({ utteranceId, kind, interruptible }: GenerateAction): GenerationSink | undefined {
     this.#record.utterance(utteranceId, kind);
     const speech = this.#audio()?.speak({ utteranceId, interruptible });

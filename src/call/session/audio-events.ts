@@ -1,5 +1,5 @@
-// Handles the events of a call's audio: turns and keys go to the conversation; utterances and latencies go to the
-// run's log; every activity resets the idle timer.
+// Handles the events of a call's audio: turns and keys go to the conversation; utterances and latencies go to the run's
+// log; any activity resets the idle timer.
 
 import type { Log } from '../../log.ts';
 import { turns } from '../../metrics/metrics.ts';
@@ -21,7 +21,7 @@ export interface AudioEventTargets {
   mute: MuteState;
   interim: InterimWords;
   onAnsweredBy: (answeredBy: AnsweredBy) => void;
-  /** A fault of ours: the call cannot go on. */
+  /** Called at a fault of ours: the call cannot go on. */
   onBroken: (error: unknown) => void;
   log: Log;
 }
@@ -54,7 +54,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       break;
     case 'last-turn':
       unansweredTurn(targets, event.turn);
-      // For the values of the call, while they are extracted.
+      // The turn counts for the call's values, while they are extracted.
       dispatchTurn(targets, event.turn);
       break;
     case 'recognizer-lost':
@@ -97,7 +97,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
   }
 }
 
-/** Of uncertain words there is no line in the transcript: they may be the agent's own echo. */
+/** The log entry of a backchannel. Uncertain words get no line in the transcript: they may be the agent's own echo. */
 function backchannelOf(event: Extract<CallAudioEvent, { type: 'backchannel' }>): CallEventBody {
   const { text, confidence, isMuted, startMs, endMs } = event;
   const isSaid = isMuted && trustIn(confidence) === 'accept';
@@ -128,7 +128,7 @@ function callerTurn(
   record.callerTurn(turn);
   log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
   dispatchTurn({ dialogue }, turn);
-  // What was prepared for this turn is in use, or of no use.
+  // The speculative answer for this turn is in use, or has no use.
   dialogue.withdraw();
 }
 

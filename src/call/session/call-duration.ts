@@ -1,12 +1,12 @@
-// The longest duration of a call, and the warning before its end.
+// Longest duration of a call, and the warning before its end.
 
 import type { CallTimers } from '../dialogue/call-timers.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 
-/** A call that is shorter than this many times its warning ends without one. */
+/** A call shorter than this many times the warning's lead time ends without a warning. */
 const WARNING_SHARE_MIN = 4;
 
-/** From the answer on. `text`: the author's words for the warning; may be empty. */
+/** Limits the call's duration, from the answer on. `text`: the author's words for the warning; may be empty. */
 export function limitDuration(
   { settings, provider }: CallPlan,
   timers: CallTimers,

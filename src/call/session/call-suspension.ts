@@ -1,5 +1,5 @@
-// Times in which the parties of a call cannot hear each other: its media are interrupted, or the caller has put it on
-// hold. The agent waits, and goes on where it was cut; a long outage is explained first.
+// Times in which the parties cannot hear each other: the media are interrupted, or the caller has put the call on hold.
+// The agent waits, and continues where it was cut off; it explains a long outage first.
 
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
@@ -9,7 +9,7 @@ import type { IdleTimer } from '../dialogue/call-timers.ts';
 import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
 import type { WaitLines } from './wait-lines.ts';
 
-/** A shorter outage is a gap like any other. */
+/** Shortest outage that is explained; a shorter one is a gap like any other. */
 const EXPLAINED_MS_MIN = 1_000;
 
 export type SuspensionEvent = Extract<
@@ -22,9 +22,9 @@ export interface SuspensionTargets {
   audio: () => CallAudio | undefined;
   dispatch(event: DialogueInput): void;
   note(body: CallEventBody): void;
-  /** Its silence starts again. */
+  /** Idle timer, which is restarted. */
   idle: Pick<IdleTimer, 'reset'>;
-  /** The caller may still wait for the agent. */
+  /** Wait lines: the caller may still wait for the agent. */
   wait: Pick<WaitLines, 'note'>;
 }
 

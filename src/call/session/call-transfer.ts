@@ -1,5 +1,5 @@
 // Transfers the caller of one phone call: at once (cold), or after an announcement to the destination (warm). The
-// provider does it; this file reports the result.
+// provider carries it out; this file reports the result.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
@@ -26,15 +26,15 @@ import {
   type WarmTransferDeps,
 } from './warm-transfer.ts';
 
-/** A provider answers within a second; otherwise the caller waits too long in silence. */
+/** Deadline of a transfer. A provider answers within a second; the caller waits in silence meanwhile. */
 const TRANSFER_MS = 8_000;
-/** In addition to the destination's ring time, where the provider waits for the answer. */
+/** Time in addition to the destination's ring time, where the provider waits for the answer. */
 const TRANSFER_RUNG_MS = 5_000;
 
 export interface CallTransferOptions
   extends Pick<LegTransferDeps, 'hangUps' | 'callerGone' | 'clock' | 'log'> {
   plan: Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
-  /** For a warm transfer that the provider does not carry out by itself. */
+  /** Destinations of warm transfers that the provider does not carry out by itself. */
   transferLegs: TransferLegs;
   random: Random;
   /** The provider's id of the call, if known. */
@@ -42,9 +42,9 @@ export interface CallTransferOptions
   /** The caller's audio. */
   audio: () => Pick<CallAudio, 'away'> | undefined;
   note(body: CallEventBody): void;
-  /** Without a trailing slash. */
+  /** The public URL without a trailing slash. */
   publicUrl: string;
-  /** For the announcement to the destination of a warm transfer. */
+  /** Dependencies of the announcement to the destination of a warm transfer. */
   consultation: Omit<WarmTransferDeps, 'clock' | 'log'>;
 }
 
@@ -55,7 +55,7 @@ export class CallTransfer {
     this.#options = options;
   }
 
-  /** Never rejects. */
+  /** Transfers the caller. Never rejects. */
   async transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent> {
     const { plan, clock, log } = this.#options;
     const { toolRunId } = action;
@@ -135,7 +135,7 @@ export class CallTransfer {
   }
 }
 
-/** As in a dial. A PBX has the number as it wrote it itself, such as an extension. */
+/** The caller id in the form of a dial. A PBX gets the number as the PBX wrote it, such as an extension. */
 function callerIdOf(provider: TelephonyProvider, own: string): string {
   if (!isHosted(provider)) return own;
   return provider.formatAddress(normalizeAddress(own, null)?.normalized ?? own);

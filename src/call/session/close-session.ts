@@ -1,6 +1,6 @@
-// The end of a call that talked, up to its run: stop speaking, close the services and the recording, hang up, close
-// the socket. Each step has a deadline; a step that fails is logged and the next still runs. call/closing closes
-// the run.
+// Closes the session of a connected call: stops the speech, closes the services and the recording, hangs up, closes the
+// socket. Each step has a deadline; a step that fails is logged, and the next one still runs. call/closing closes the
+// run.
 
 import type { Log } from '../../log.ts';
 import type { EndReason } from '../../model/end-reason.ts';
@@ -13,7 +13,7 @@ import type { CallPlan } from '../setup/call-plan.ts';
 import type { SessionDeps } from './session-deps.ts';
 import type { SessionEvents } from './session-events.ts';
 
-/** Services and recording close within this time. */
+/** Deadline for closing the services and the recording. */
 const AUDIO_CLOSE_MS = 5_000;
 
 interface Ending {
@@ -26,13 +26,13 @@ interface Ending {
   /** The provider's id of the call, if known. */
   callId: string | null;
   durationS: number;
-  /** Media time of the end. */
+  /** Media time of the end, in milliseconds. */
   endMs: number;
   reason: EndReason;
   by: EndedBy;
 }
 
-/** Never rejects. */
+/** Closes the session. Never rejects. */
 export async function closeSession(deps: SessionDeps, ending: Ending): Promise<void> {
   const { plan, media, log, durationS, endMs, reason, by } = ending;
   const endedAt = deps.clock.now() - Math.max(0, (ending.audio?.mediaMs ?? endMs) - endMs);
@@ -47,7 +47,7 @@ export async function closeSession(deps: SessionDeps, ending: Ending): Promise<v
   const audioClosed = closeAudio(ending);
   const closing = withDeadline(deps.clock, AUDIO_CLOSE_MS, 'close the audio', audioClosed);
   const callId = callToHangUp(ending);
-  // Recognisers take up to two seconds for their last words: the other party does not wait for them.
+  // Recognisers take up to two seconds for their last words: the hang-up does not wait for them.
   await Promise.all([
     attempt('close the audio', () => closing).then(() =>
       attempt('release the services', () => plan.speech.release?.()),
@@ -83,8 +83,8 @@ async function closeAudio(ending: Ending): Promise<void> {
   record.note({ type: 'recognition.usage', service: stt.name, model: stt.model, seconds });
 }
 
-/** A caller who hung up needs no hang-up, unless only their media have ended; a transferred caller goes on
- *  talking. */
+/** The id of the call to hang up; null if no hang-up is needed: the caller has hung up (unless only the media have
+ *  ended), or was transferred and goes on talking. */
 function callToHangUp({ by, callId, reason, plan }: Ending): string | null {
   const hasLeft = by === 'caller' && plan.provider.capabilities.closeEndsCall;
   const isGone = hasLeft || by === 'provider' || reason === 'transfer_call';

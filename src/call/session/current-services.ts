@@ -1,4 +1,4 @@
-// The services of one call in the node in which it is: at a node's change the voice changes with the next utterance, the
+// The services of one call in its current node: at a node's change the voice changes with the next utterance, the
 // recogniser after the caller's turn, the model with the next request. All of them are in the call's plan.
 
 import type { CallAudio } from '../../pipeline/call-audio.ts';
@@ -8,13 +8,14 @@ import type { SessionEvents } from './session-events.ts';
 
 export interface CurrentServicesOptions {
   record: SessionEvents;
-  /** Undefined before the media flow. */
+  /** The call's audio; undefined before the media flow. */
   audio: () => CallAudio | undefined;
   onChanged: (speech: NodeSpeech) => void;
 }
 
 export class CurrentServices {
-  /** Of the node in which it is asked. Undefined: the scripted policy leads the conversation. */
+  /** The language model, which passes each request to that of the current node. Undefined: the scripted policy leads
+   *  the conversation. */
   readonly llm: NodeSpeech['llm'];
   readonly #plan: SpeechPlan;
   readonly #options: CurrentServicesOptions;
@@ -38,7 +39,7 @@ export class CurrentServices {
     return this.#current.voice;
   }
 
-  /** For an announcement to the destination of a transfer, with the voice of the node in which it is made. */
+  /** Services for an announcement to a transfer's destination, with the voice of the node in which it is made. */
   consultation<Services extends object>(
     services: Services,
   ): Services & Pick<NodeSpeech, 'tts' | 'voice'> {
@@ -54,7 +55,7 @@ export class CurrentServices {
     };
   }
 
-  /** What is said from here on belongs to the node. */
+  /** Enters a node: what is said from then on belongs to it. */
   enter(nodeId: string): void {
     const next = nodeSpeechOf(this.#plan, nodeId);
     if (next === this.#current) return;
@@ -65,7 +66,8 @@ export class CurrentServices {
     onChanged(next);
   }
 
-  /** A line that the voice keeps: a greeting that another call, or this one while it rang, has had rendered. */
+  /** The audio of a line that the voice keeps, such as a greeting that another call has had rendered, or this one
+   *  while it rang. */
   kept(text: string): Int16Array | undefined {
     return this.tts.kept?.(text, this.voice);
   }

@@ -5,9 +5,10 @@ import type { Clock, Timer } from '../../std/clock.ts';
 import { wordSpans } from '../../std/text/unspaced-text.ts';
 import type { RunLog } from '../log/event-log.ts';
 
-/** A recogniser may revise its words with every frame; no watcher reads faster than this. */
+/** Shortest interval of updates: a recogniser may revise its words with every frame; no watcher reads faster than
+ *  this. */
 const INTERVAL_MS_MIN = 100;
-/** The last words of a longer text: half a minute of speech. */
+/** Characters of an update at most, the last ones of a longer text: half a minute of speech. */
 const CHARACTERS_MAX = 500;
 
 export class InterimWords {
@@ -22,7 +23,7 @@ export class InterimWords {
     this.#runLog = runLog;
   }
 
-  /** The turn's words so far. Words that come too soon after the last ones wait, and newer ones replace them. */
+  /** Sends the turn's words so far. Words that come too soon after the last ones wait, and newer ones replace them. */
   partial(text: string): void {
     if (!this.#runLog.isWatched()) return;
     this.#waiting = text;
@@ -31,7 +32,7 @@ export class InterimWords {
     else this.#timer ??= this.#clock.after(dueMs, () => this.#send());
   }
 
-  /** The words are final, or were no turn: waiting words are obsolete. */
+  /** Drops waiting words: the words are final, or were no turn. */
   drop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -1,5 +1,5 @@
 // Reports to live watchers when the agent stops listening and when it listens again: in between, the caller's words
-// neither stop the agent nor get an answer. It mutes nothing: turn-taking and the engine do.
+// neither stop the agent nor get an answer. Turn-taking and the engine do the muting.
 // Source: contract §8.4.
 
 import type { DialogueState } from '../../workflow/engine.ts';
@@ -17,7 +17,7 @@ export class MuteState {
     this.#emit = emit;
   }
 
-  /** The state of the conversation after each event: the caller gets no answer before it begins, while tools
+  /** Follows the state of the conversation after each event: the caller gets no answer before it begins, while tools
    *  run, and from its last words on, whichever side ends it. */
   follow({ phase, tools }: Pick<DialogueState, 'phase' | 'tools'>): void {
     const isOpen = phase === 'talking' || phase === 'delayed';
@@ -25,14 +25,14 @@ export class MuteState {
     this.#settle();
   }
 
-  /** The first frame of an utterance is on the wire. */
+  /** Reports that the first frame of an utterance was sent. */
   started(utterance: { utteranceId: number; interruptible: boolean }): void {
     if (utterance.interruptible) return;
     this.#heard.add(utterance.utteranceId);
     this.#settle();
   }
 
-  /** The utterance is over. */
+  /** Reports that the utterance is over. */
   finished(utteranceId: number): void {
     this.#heard.delete(utteranceId);
     this.#settle();

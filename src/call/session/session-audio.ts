@@ -23,7 +23,7 @@ interface AudioParts {
   log: Log;
 }
 
-/** It is recorded at once, and processed from `listen` on. Throws MEDIA_CODEC. */
+/** Opens the call's audio, which is recorded at once and processed from `listen` on. Throws MEDIA_CODEC. */
 export function openAudio(
   { mediaClock, vad }: CallServices,
   { plan, start, media, ...parts }: AudioParts,

@@ -1,4 +1,4 @@
-// Dependencies of a session, the same for all calls of a process.
+// Dependencies of a session, shared by all calls of a process.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';

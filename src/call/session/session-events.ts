@@ -1,5 +1,5 @@
-// Writes one session's facts into its run's log, with their node and the latency of each answer, the time from the
-// caller's last speech to the agent's first frame on the wire, in parts.
+// Writes one session's facts into its run's log, with their node and the latency of each answer: the time from the
+// caller's last speech to the agent's first sent frame, in parts.
 
 import { responseSeconds } from '../../metrics/metrics.ts';
 import type { TurnLatency, UtteranceKind } from '../../model/call-event.ts';
@@ -24,7 +24,7 @@ export interface AnswerTimes {
 interface Voice {
   name: string;
   model: string;
-  /** Undefined: it speaks sentence by sentence. */
+  /** Streaming interface of the voice; undefined: it speaks sentence by sentence. */
   stream?: unknown;
 }
 
@@ -52,10 +52,10 @@ export class SessionEvents extends DialogueRecord {
   readonly #heard = new Set<number>();
   /** The turn without an answer so far. */
   #turn: CallerTurn | undefined;
-  /** What the agent speaks with, and the characters of every voice so far. */
+  /** The agent's current voice; `#spoken` has the characters of every voice so far. */
   voice: Voice = { name: '', model: '' };
   readonly #spoken: { voice: Voice; characters: number }[] = [];
-  /** Jobs whose services count what they do. */
+  /** Jobs whose services count their own usage. */
   readonly #counted = new Set<ServiceUsage['job']>();
 
   constructor(runLog: RunLog, mediaMs: () => number) {
@@ -75,7 +75,7 @@ export class SessionEvents extends DialogueRecord {
     });
   }
 
-  /** Whether the services of the job have counted what they did. */
+  /** Whether the job's services have counted their own usage. */
   isCounted(job: ServiceUsage['job']): boolean {
     return this.#counted.has(job);
   }
@@ -94,7 +94,7 @@ export class SessionEvents extends DialogueRecord {
     this.unansweredTurn(turn);
   }
 
-  /** Words that nothing answers. */
+  /** Notes a turn that gets no answer. */
   unansweredTurn(turn: CallerTurn): void {
     this.note({
       type: 'user.turn',
@@ -107,7 +107,7 @@ export class SessionEvents extends DialogueRecord {
     });
   }
 
-  /** An utterance was requested in the current node. */
+  /** Notes an utterance that was requested in the current node. */
   utterance(
     utteranceId: number,
     kind: UtteranceKind,
@@ -124,7 +124,7 @@ export class SessionEvents extends DialogueRecord {
     else known.characters += text.length;
   }
 
-  /** The first frame of an utterance is on the wire: the caller's last turn is answered. */
+  /** Notes that the first frame of an utterance was sent: the caller's last turn is answered. */
   answered(times: AnswerTimes & { utteranceId: number }): void {
     this.#heard.add(times.utteranceId);
     this.#runLog.emitLive('rtf-bot-started-speaking');
@@ -172,7 +172,8 @@ function observe(parts: TurnLatency): void {
   responseSeconds.observe({ part: 'total' }, parts.totalMs / 1_000);
 }
 
-/** All times are monotonic milliseconds. Parts are never negative; `gatewayMs` is the rest. */
+/** Splits an answer's latency. All times are monotonic milliseconds. Parts are never negative; `gatewayMs` is the
+ *  rest. */
 export function turnLatencyOf(turn: TurnTimes, answer: AnswerTimes): TurnLatency {
   const endpointingMs = gap(turn.lastSpeechAt, turn.decidedAt);
   const recognitionMs = gap(turn.decidedAt, turn.finalAt);

@@ -1,4 +1,4 @@
-// One phone call from its media socket to its end. Every event goes through one queue to the pure engine, whose
+// One phone call from its media socket to its end. Every event passes through one queue to the pure engine, whose
 // actions this file carries out. Independent of any provider or service.
 
 import { codecByName } from '../../codec/registry.ts';
@@ -38,20 +38,20 @@ import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
 import { WaitLines } from './wait-lines.ts';
 
-/** For the last extraction of values after the caller has left; the engine gives up earlier. */
+/** Deadline of the last extraction of values after the caller has left; the engine stops earlier. */
 const LEAVE_MS_MAX = 10_000;
-/** For the provider to report how an unanswered call ended, after its media are gone. */
+/** Time for the provider to report how an unanswered call ended, after its media are gone. */
 const VERDICT_MS_MAX = 3_000;
 
 export interface SessionOptions {
   plan: CallPlan;
   runLog: RunLog;
-  /** Undefined if the file could not be opened: the call goes on without a recording. */
+  /** Undefined if the file could not be opened: the call then has no recording. */
   recording: RecordingFile | undefined;
-  /** Otherwise the phone still rings: early media are recorded, and the agent neither listens nor speaks before
-   *  `answer`. */
+  /** Whether the call is answered. If not, the phone still rings: early media are recorded, and the agent neither
+   *  listens nor speaks before `answer`. */
   isAnswered: boolean;
-  /** Called once, when everything about the call is stored. */
+  /** Called once, when all data of the call are stored. */
   onEnded: () => void;
 }
 
@@ -74,9 +74,9 @@ export class CallSession {
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media if the run does not have it yet. */
   #callId: string | null;
-  /** Media time of the answer; undefined before. */
+  /** Media time of the answer, in milliseconds; undefined before. */
   #answeredMs: number | undefined;
-  /** Media time at which the caller left. */
+  /** Media time at which the caller left, in milliseconds. */
   #leftMs: number | undefined;
   #media: MediaSession | undefined;
   #audio: CallAudio | undefined;
@@ -137,7 +137,7 @@ export class CallSession {
     });
   }
 
-  /** The call's media have started. Called once. */
+  /** Attaches the call's media, which have started. Called once. */
   attach(media: MediaSession): void {
     if (this.#end !== undefined) {
       media.close('unwanted');
@@ -152,14 +152,14 @@ export class CallSession {
     return this.#answeredMs !== undefined;
   }
 
-  /** The callee has answered: the conversation begins. */
+  /** Begins the conversation: the callee has answered. */
   answer(): void {
     if (this.isAnswered || this.#end !== undefined) return;
     this.#answeredMs = this.#audio?.mediaMs ?? 0;
     this.#guarded(() => this.#begin());
   }
 
-  /** DTMF tones for the far end, queued behind the current speech. Throws CALL_NOT_TALKING, DIGITS_WAITING. */
+  /** Sends DTMF tones to the far end, queued behind the current speech. Throws CALL_NOT_TALKING, DIGITS_WAITING. */
   press(digits: string): void {
     const audio = this.#audio;
     const isTalking = this.isAnswered && this.#leftMs === undefined && this.#end === undefined;
@@ -167,21 +167,21 @@ export class CallSession {
     if (!audio.press(digits)) throw new GatewayError('DIGITS_WAITING');
   }
 
-  /** An event from outside the media, such as the result of answering machine detection. */
+  /** Notes an event from outside the media, such as the result of answering machine detection. */
   note(body: CallEventBody): void {
     this.#record.note(body);
   }
 
   /** Ends the call once; later calls wait for the same end. Never rejects. */
   end(reason: EndReason, by: EndedBy): Promise<void> {
-    // Set before closing begins: events caused by closing must not end the call again.
+    // Set before closing begins: events that closing causes must not end the call again.
     this.#end ??= Promise.resolve().then(() => this.#close(reason, by));
     this.#guarded(() => this.#dialogue.close());
     this.#guarded(() => this.#mute.follow({ phase: 'ended', tools: null }));
     return this.#end;
   }
 
-  /** Actions of the engine, for a phone call. */
+  /** The engine's actions in a phone call. */
   #medium(): DialogueMedium {
     const { plan } = this;
     const audio = (): CallAudio | undefined => this.#audio;
@@ -301,7 +301,7 @@ export class CallSession {
   #begin(): void {
     const { plan } = this;
     const audio = this.#audio;
-    if (audio === undefined) return; // It starts with its media.
+    if (audio === undefined) return; // The conversation starts with its media.
     audio.listen();
     limitDuration(plan, this.#timers, {
       onEndingSoon: (text) => this.#dialogue.dispatch({ type: 'ending-soon', text }),
@@ -309,7 +309,7 @@ export class CallSession {
     });
     this.#idle.reset();
     const begin = (initialContext: Record<string, unknown>) => {
-      if (this.#end !== undefined) return; // The caller has left while they were fetched.
+      if (this.#end !== undefined) return; // The caller has left during the fetch.
       audio.ring(false);
       this.#dialogue.dispatch({ type: 'started', direction: plan.run.callType, initialContext });
       this.#wait.begin();
@@ -333,14 +333,14 @@ export class CallSession {
     }
   }
 
-  /** The media have ended. */
+  /** Handles the end of the media. */
   #left(): void {
     this.#gone.abort(new GatewayError('PBX_CALL_GONE'));
     if (this.isAnswered) this.#leave('user_hangup', 'caller');
     else this.#timers.after(VERDICT_MS_MAX, () => void this.end('no-answer', 'provider'));
   }
 
-  /** The conversation was ended from outside: the engine may still extract values, then it ends the call. */
+  /** Ends the conversation from outside: the engine may still extract values, then it ends the call. */
   #leave(reason: EndReason, by: EndedBy): void {
     const audio = this.#audio;
     if (audio === undefined) {
@@ -364,7 +364,7 @@ export class CallSession {
     return audio.speaking || audio.callerSpeaking || this.#dialogue.isAsking;
   }
 
-  /** A fault in our own code ends this call, and only this one. */
+  /** Runs `work`. A fault in our own code ends this call only. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -414,7 +414,7 @@ export class CallSession {
         by,
       });
     } catch (error) {
-      this.#log.error({ err: error }, 'call not closed in full');
+      this.#log.error({ err: error }, 'call not closed completely');
     }
     if (this.#media !== undefined) callsActive.dec({ provider: this.plan.provider.name });
     this.#options.onEnded();

@@ -1,6 +1,6 @@
-// A warm transfer at a provider that joins calls but does not carry the transfer out: the gateway dials the destination,
-// announces the caller over a media socket of its own, and sends the provider the request that joins both. Until then
-// the caller gets a tone. A failure before that brings the caller back to the agent.
+// A warm transfer at a provider that joins calls but does not carry the transfer out: the gateway dials the
+// destination, announces the caller over a media socket of its own, and sends the provider the request that joins both.
+// Until then the caller gets a tone. After a failure before the join the caller returns to the agent.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -13,26 +13,26 @@ import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { CallPlan } from '../setup/call-plan.ts';
 
-/** In addition to the ring time: a provider begins to dial within a few seconds. Its report that there was no answer may be
- *  lost, and the caller waits meanwhile. */
+/** Time in addition to the ring time: a provider begins to dial within a few seconds. Its report that there was no
+ *  answer may be lost, and the caller waits meanwhile. */
 const RUNG_MS_EXTRA = 10_000;
-/** A provider opens the media of a call that was answered within two or three seconds. */
+/** Deadline of the destination's media. A provider opens the media of an answered call within two or three seconds. */
 const MEDIA_MS_MAX = 10_000;
-/** Both calls are redirected within a second or two. */
+/** Deadline of the join. Both calls are redirected within a second or two. */
 const JOIN_MS_MAX = 10_000;
-/** Of the destination's call, and with it of the conversation that follows: four hours, which all providers allow
- *  except those whose calls are shorter. */
+/** Longest call of the destination, in seconds, and with it of the conversation that follows: four hours, which all
+ *  providers allow except those with shorter limits. */
 const CALL_S_MAX = 14_400;
 
 export type TransferPlan = Pick<CallPlan, 'run' | 'provider' | 'configuration'>;
 
-/** The destination's call, as its provider reports it. */
+/** Listener to the destination's call, as its provider reports it. */
 export interface TransferLegListener {
   onProgress(outcome: TransferOutcome, providerStatus: string): void;
   onMedia(media: MediaSession): void;
 }
 
-/** The addresses of one transfer, from its dial to its end. */
+/** Addresses of one transfer, from its dial to its end. */
 export interface OpenTransferLeg {
   readonly id: string;
   readonly answerUrl: string;
@@ -40,9 +40,9 @@ export interface OpenTransferLeg {
   readonly documentUrl: string;
   /** The provider's id of the destination's call, once it is known. */
   readonly callId: string | undefined;
-  /** The provider has given that id; it is stored. */
+  /** Stores the provider's id of the destination's call. */
   dialled(callId: string): void;
-  /** Nothing is delivered from here on. */
+  /** Stops the delivery of events. */
   close(): void;
 }
 
@@ -56,9 +56,9 @@ export interface LegTransferDeps {
   hangUps: ProviderHangUp;
   /** Aborted when the caller has hung up. */
   callerGone: AbortSignal;
-  /** Sends the caller this sound, and recognises no speech, until `null`. */
+  /** Plays this sound to the caller, without recognising speech, until `null`. */
   onWait: CallAudio['away'];
-  /** The two are joined. */
+  /** Called when the two calls are joined. */
   onJoined(leg: OpenTransferLeg): void;
   clock: Clock;
   log: Log;
@@ -67,15 +67,15 @@ export interface LegTransferDeps {
 export interface LegTransfer {
   /** The caller's call. */
   callId: string;
-  /** In the provider's format. */
+  /** The destination, in the provider's format. */
   to: string;
   from: string;
   ringS: number;
   warm: WarmTransfer;
 }
 
-/** Settles when both are joined. Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_MACHINE, TRANSFER_DECLINED,
- *  TRANSFER_FAILED, PROVIDER_*, and the signal's reason. */
+/** Transfers the caller; settles when both calls are joined. Throws TRANSFER_BUSY, TRANSFER_NO_ANSWER,
+ *  TRANSFER_MACHINE, TRANSFER_DECLINED, TRANSFER_FAILED, PROVIDER_*, and the signal's reason. */
 export async function transferByLeg(
   deps: LegTransferDeps,
   wanted: LegTransfer,
@@ -109,7 +109,7 @@ export async function transferByLeg(
   }
 }
 
-/** Not aborted: a dial that was sent has an id, by which it is hung up. */
+/** Dials the destination. Not aborted: the id of a sent dial is needed to hang it up. */
 async function dial(
   { run, provider, configuration }: TransferPlan,
   leg: OpenTransferLeg,
@@ -167,12 +167,12 @@ class Destination implements TransferLegListener {
     this.#clock = clock;
   }
 
-  /** Aborted with the reason. */
+  /** Signal that the destination is gone, aborted with the reason. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** Gives up on an answer after this time. */
+  /** Waits at most this time for an answer. */
   ring(ms: number): void {
     if (!this.#isAnswered) this.#limit(ms, new GatewayError('TRANSFER_NO_ANSWER'));
   }
@@ -184,7 +184,7 @@ class Destination implements TransferLegListener {
   }
 
   onMedia(media: MediaSession): void {
-    // Admitted before the end of the transfer, or opened a second time.
+    // The media were admitted before the end of the transfer, or opened a second time.
     if (this.#isClosed || this.#media !== undefined) {
       media.close('unwanted');
       return;
@@ -195,7 +195,7 @@ class Destination implements TransferLegListener {
     this.#onMedia(media);
   }
 
-  /** Its media, once it has answered. Throws the reason of `signal`. */
+  /** The destination's media, after its answer. Throws the reason of `signal`. */
   media(signal: AbortSignal): Promise<MediaSession> {
     if (this.#media !== undefined) return Promise.resolve(this.#media);
     return new Promise((resolve, reject) => {
@@ -235,7 +235,7 @@ class Destination implements TransferLegListener {
         return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });
       case 'completed':
         return this.#isAnswered
-          ? new GatewayError('TRANSFER_DECLINED', { reason: 'they hung up' })
+          ? new GatewayError('TRANSFER_DECLINED', { reason: 'the destination hung up' })
           : new GatewayError('TRANSFER_NO_ANSWER');
       default:
         return undefined;

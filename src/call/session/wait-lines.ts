@@ -1,5 +1,5 @@
-// Fillers of one call: the lines that explain a wait for the agent, rendered when the conversation begins, and the
-// waiting tone. Joins the silence watchdog to the call's audio and its dialogue.
+// Wait lines (fillers) of one call: lines that explain a wait for the agent, rendered when the conversation begins, and
+// the waiting tone. Connects the silence watchdog with the call's audio and its dialogue.
 
 import type { Log } from '../../log.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
@@ -24,13 +24,13 @@ export interface WaitLinesOptions {
   dialogue: () => Pick<DialogueRunner, 'isAsking' | 'state' | 'dispatch'>;
 }
 
-/** What lines are spoken with. Nodes that differ in anything else share their lines. */
+/** Lines of one voice. Nodes with the same voice share them. */
 interface LinesOfVoice extends Pick<NodeSpeech, 'tts' | 'voice'> {
   lines: PreparedLines;
 }
 
 export class WaitLines {
-  /** The last one used is the last. */
+  /** Prepared lines, the most recently used last. */
   #prepared: LinesOfVoice[] = [];
   #speech: NodeSpeech;
   readonly #options: WaitLinesOptions;
@@ -54,19 +54,20 @@ export class WaitLines {
     });
   }
 
-  /** The conversation has begun. Outages and faults are explained also by an agent that never explains a wait. */
+  /** Begins the wait lines with the conversation. Outages and faults are explained even by an agent that never
+   *  explains a wait. */
   begin(): void {
     this.#hasBegun = true;
     this.#prepare();
   }
 
-  /** The conversation is in a node with other services: its lines are spoken with these. */
+  /** Uses the voice of the current node for the lines. */
   use(speech: NodeSpeech): void {
     this.#speech = speech;
     if (this.#hasBegun) this.#prepare();
   }
 
-  /** A line at 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
+  /** Samples of a line at 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
   samples(text: string): Int16Array | undefined {
     return this.#ofVoice()?.lines.samples(text);
   }
@@ -82,18 +83,18 @@ export class WaitLines {
     void used.lines.prepare(hasLines ? [...waits, ...faults] : faults);
   }
 
-  /** Something has happened that may begin or end a wait. */
+  /** Reports something that may begin or end a wait. */
   note(): void {
     this.#watchdog.note();
   }
 
-  /** The caller has finished a turn. */
+  /** Reports that the caller has finished a turn. */
   callerTurn(): void {
     this.#options.audio()?.hold(false);
     this.#watchdog.turn();
   }
 
-  /** A line is not rendered: the tone alone shows that the line is alive. */
+  /** Reports that a line is not rendered: only the tone then shows that the call is still up. */
   unsaid(utteranceId: number): void {
     const { dialogue } = this.#options;
     if (this.#isOwed()) this.#watchdog.lineFailed();

@@ -1,4 +1,4 @@
-// The announcement of a warm transfer: plays the caller's name and reason to the destination, repeatedly, until it accepts
+// Announcement of a warm transfer: plays the caller's name and reason to the destination, repeatedly, until it accepts
 // or refuses the call. Its speech is not recognised: it uses keys, or hangs up.
 
 import { codecByName } from '../../codec/registry.ts';
@@ -17,9 +17,9 @@ import type {
 import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import { CallTimers, guardedClock } from '../dialogue/call-timers.ts';
 
-/** Time for the destination's audio to start, and for the text to be said once; a minute of speech is the most. */
+/** Time for the destination's audio to start and for the text to be said once, a minute of speech at most. */
 const ANNOUNCING_MS_MAX = 75_000;
-/** The first words may have been missed. */
+/** Pause before a repetition: the first words may have been missed. */
 const REPEAT_MS = 3_000;
 
 export interface WarmTransferDeps
@@ -27,13 +27,13 @@ export interface WarmTransferDeps
   log: Log;
 }
 
-/** Limit of the whole announcement. */
+/** Longest announcement with its repetitions, in milliseconds. */
 export function consultationMsMax({ decisionS }: TransferAnnouncement): number {
   return ANNOUNCING_MS_MAX + decisionS * 1_000;
 }
 
-/** Settles when the destination accepts. Throws TRANSFER_DECLINED if it does not, errors that prevent the
- *  announcement, and the signal's reason. */
+/** Announces the caller; settles when the destination accepts. Throws TRANSFER_DECLINED if it does not, errors that
+ *  prevent the announcement, and the signal's reason. */
 export function consultTransferTarget(
   deps: WarmTransferDeps,
   { announcement, media }: { announcement: TransferAnnouncement; media: MediaSession },
@@ -84,7 +84,7 @@ class Consultation {
     media.attach(this.#mediaListener());
   }
 
-  /** Once. Without an error the destination accepts the call. */
+  /** Ends the announcement, once. Without an error the destination accepts the call. */
   end(error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -92,7 +92,7 @@ class Consultation {
     try {
       void this.#audio?.close();
     } catch (fault) {
-      this.#deps.log.warn({ err: fault }, 'the audio of a colleague was not closed in full');
+      this.#deps.log.warn({ err: fault }, 'audio of a transfer destination not closed completely');
     }
     this.#onEnd(error);
   }
@@ -130,12 +130,12 @@ class Consultation {
         this.#suspend();
         break;
       case 'closed':
-        if (event.reason === 'ended') this.#decline('their audio ended');
+        if (event.reason === 'ended') this.#decline('the audio of the destination ended');
         else this.end(event.error);
     }
   }
 
-  /** An outage may end while the call is on hold, and the other way round. */
+  /** Follows outages and hold: an outage may end while the call is on hold, and the other way round. */
   #suspend(): void {
     this.#audio?.suspend(this.#isInterrupted || this.#isHeld);
   }
@@ -165,13 +165,13 @@ class Consultation {
     this.#say();
   }
 
-  /** Everything except the destination's keys and the end of the text is ignored. */
+  /** Handles the destination's keys and the end of the text; ignores everything else. */
   #onAudio(event: CallAudioEvent): void {
     if (event.type === 'digit') this.#key(event.digit);
     else if (event.type === 'utterance-finished') this.#said();
     else if (event.type === 'broken') this.end(event.error);
     else if (event.type === 'fault') {
-      this.#deps.log.warn({ err: event.error }, 'a colleague is not spoken to');
+      this.#deps.log.warn({ err: event.error }, 'announcement to a transfer destination failed');
     }
   }
 
@@ -193,11 +193,15 @@ class Consultation {
     this.#isAnnounced = true;
     const { accept, decisionS } = this.#announcement;
     if (accept === 'stay') this.end();
-    else this.#timers.after(decisionS * 1_000, () => this.#decline('they pressed no key in time'));
+    else
+      this.#timers.after(decisionS * 1_000, () =>
+        this.#decline('the destination pressed no key in time'),
+      );
   }
 
   #key(digit: string): void {
-    if (digit === this.#announcement.refuseKey) this.#decline('they refused it by a key');
+    if (digit === this.#announcement.refuseKey)
+      this.#decline('the destination refused the call by a key');
     else this.end();
   }
 
@@ -205,7 +209,7 @@ class Consultation {
     this.end(new GatewayError('TRANSFER_DECLINED', { reason }));
   }
 
-  /** A fault in our own code ends the transfer, and not the caller's call. */
+  /** Runs `work`. A fault in our own code ends the transfer, not the caller's call. */
   #guarded(work: () => void): void {
     try {
       work();

@@ -1,17 +1,18 @@
-// Answering machine detection (AMD): whether a machine has answered, by the provider's report or by the call's
-// audio, and what happens to the call then. Source: contract §8.8.
+// Answering machine detection (AMD): whether a machine has answered, by the provider's report or by the call's audio,
+// and what then happens to the call. Source: contract §8.8.
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { AnsweringMachineTuning } from '../../pipeline/listen/answering-machine-detector.ts';
 import { isObject } from '../../std/json.ts';
 import type { CallPlan } from './call-plan.ts';
 
-/** Greetings of people are shorter; those of machines mostly go on, or end in a beep. */
+/** Speech after which a greeting counts as a machine's: those of people are shorter; those of machines mostly go on,
+ *  or end in a beep. */
 const LONG_SPEECH_MS = 5_000;
 /** Range of the setting, in seconds. */
 const LONG_SPEECH_S = { min: 1, max: 60 };
 
-/** Whether a machine has answered the call: the agent does not speak. */
+/** Whether the agent must not speak, because a machine has answered the call. */
 export function isMachineBehaviour(plan: CallPlan, events: readonly CallEvent[]): boolean {
   const noted = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
   return noted?.type === 'call.answered-by' && isUnwantedMachine(plan, noted.answeredBy);
@@ -22,7 +23,7 @@ export function isUnwantedMachine(plan: CallPlan, answeredBy: string): boolean {
   return isMachine(answeredBy) && hangsUpOnMachines(plan);
 }
 
-/** The agent's own setting, as it was stored. */
+/** The agent's own setting, as stored. */
 export function hangsUpOnMachines({ storedSettings }: CallPlan): boolean {
   const detection = storedSettings['voicemail_detection'];
   return isObject(detection) && detection['enabled'] === true;

@@ -32,19 +32,19 @@ export interface CallPlan {
   tools: NodeTools;
   /** The services for recognition, language model and voice. */
   speech: SpeechPlan;
-  /** Undefined: the agent's pauses are silent. */
+  /** Background noise; undefined: the agent's pauses are silent. */
   ambient: BackgroundNoise | undefined;
   /** Resources that could not be loaded, for the call's log. */
   faults: readonly GatewayError[];
   /** The stored configurations, for settings outside the call folders. */
   storedSettings: Record<string, unknown>;
-  /** Undefined if nothing is fetched before the first word. */
+  /** Pre-call fetch; undefined if nothing is fetched before the first word. */
   preCall: PreCallFetch | undefined;
-  /** False: no review and no webhook follows the call. A draft may get one until then. */
+  /** Whether a review or webhook may follow the call. A draft may get one until the end of the call. */
   hasAfterwork: boolean;
 }
 
-/** Throws WORKFLOW_INVALID if the version cannot run. */
+/** Plans a call. Throws WORKFLOW_INVALID if the version cannot run. */
 export function planCall(input: {
   run: Run;
   configuration: TelephonyConfiguration;
@@ -91,14 +91,14 @@ function isHandOverPossible(
   return isWanted && capabilities.transfer.includes('cold');
 }
 
-/** What leads the conversation. */
+/** The policy that leads the conversation: the language model, or without one the scripted policy. */
 export function policyOf({ llm }: Pick<SpeechPlan, 'llm'>): DialoguePolicy {
   return llm === undefined ? 'scripted' : 'model';
 }
 
 export type PlannedSounds = Pick<CallPlan, 'clips' | 'ambient' | 'faults'>;
 
-/** The clips and noise for the version and the run. Never rejects: what cannot be loaded is omitted. */
+/** Loads the clips and the noise of the version and the run. What cannot be loaded is omitted. Never rejects. */
 export async function planClips(
   library: ClipLibrary,
   run: Run,
@@ -112,7 +112,7 @@ export async function planClips(
   const { storage_key: key, volume } = wanted;
   const own =
     typeof key === 'string' && key !== '' ? await library.noise(organizationId, key) : null;
-  // Null: none was configured.
+  // `null`: no noise was configured.
   const faults = own === undefined ? [new GatewayError('AMBIENT_NOISE_MISSING')] : [];
   return { clips, ambient: new BackgroundNoise(own ?? officeBackgroundNoise(), volume), faults };
 }

@@ -1,5 +1,5 @@
-// What the calls of a process share: the clock of their media, the model of their VAD, and the source of their speech
-// services.
+// Services that the calls of a process share: the clock of their media, the model of their VAD, and the source of their
+// speech services.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
@@ -7,19 +7,19 @@ import type { CallAudioOptions } from '../../pipeline/call-audio-options.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 import type { PlannedSpeech, SpeechPlan } from '../../speech/speech-plan.ts';
 
-/** Whose services they are: an organization's, unless the agent's version or a node of it names its own. */
+/** Owner of the services: an organization, unless the agent's version or a node of it names its own. */
 export interface SpeechOwner {
   organizationId: string;
-  /** Of the workflow's version. */
+  /** Configurations of the workflow's version. */
   configurations: Record<string, unknown>;
-  /** Of the same version. Default: no node has services of its own. */
+  /** Definition of the same version. Default: no node has services of its own. */
   definition?: WorkflowDefinition;
-  /** Of the call: log lines about its services have it. */
+  /** Run of the call, for log lines about its services. */
   runId?: string | undefined;
 }
 
-/** The language model of the first node, and of the nodes that have others. The listeners are set by who leads the
- *  conversation, before the first request. */
+/** The language models of the first node and of nodes with other models. The owner of the conversation sets the
+ *  listeners before the first request. */
 export interface PlannedModels extends Pick<SpeechPlan, 'onPermanentFault' | 'onServiceChanged'> {
   /** Undefined: the scripted policy leads the conversation. */
   llm: LanguageModel | undefined;
@@ -28,11 +28,11 @@ export interface PlannedModels extends Pick<SpeechPlan, 'onPermanentFault' | 'on
   faults?: readonly GatewayError[];
 }
 
-/** Never rejects: what cannot be used is replaced by the gateway's own. */
+/** Source of language models. Never rejects: a model that cannot be used is replaced by the gateway's own. */
 export interface LanguageModelSource {
-  /** Undefined: the scripted policy leads the conversation. */
+  /** The first node's model; undefined: the scripted policy leads the conversation. */
   languageModelOf(owner: SpeechOwner): Promise<LanguageModel | undefined>;
-  /** For a conversation in writing. */
+  /** The models of a conversation in writing. */
   modelsOf(owner: SpeechOwner): Promise<PlannedModels>;
 }
 

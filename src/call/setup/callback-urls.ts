@@ -1,14 +1,16 @@
-// The URLs of a run's webhooks and media socket for providers, and limits of a phone call.
+// URLs of a run's webhooks and media socket for providers, and limits of a phone call.
 
 import type { Artifact } from '../../model/run.ts';
 import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 
 /** Seconds that a callee's phone rings before we give up. */
 export const RING_S = 60;
-/** How much longer than the agent's own limit a call is allowed at its provider, which ends it where we cannot. */
+/** Seconds by which the limit at the provider exceeds the agent's own: the provider ends the call where the gateway
+ *  cannot. */
 export const CALL_S_EXTRA = 60;
 
-/** `publicUrl` has no trailing slash. A PBX has no webhooks; its URLs are never asked for. */
+/** The run's webhook URLs. `publicUrl` has no trailing slash. The URLs of a PBX, which has no webhooks, are not
+ *  used. */
 export function callbackUrls(
   publicUrl: string,
   provider: TelephonyProvider,
@@ -24,7 +26,7 @@ export function callbackUrls(
   };
 }
 
-/** The URLs of one transfer: where its destination's call asks for media, and where its result is reported. */
+/** URLs of one transfer: for the media of its destination's call, and for its result. */
 export function transferUrls(
   publicUrl: string,
   provider: TelephonyProvider,

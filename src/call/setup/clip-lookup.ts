@@ -1,6 +1,6 @@
-// The rows of an organization's clips. Calls that ask for the same clips at the same time share one query, and rows that
-// an earlier call read stand in for a database that answers late: a ramp of calls neither repeats the query nor loses
-// the clips.
+// Cached rows of an organization's clips. Calls that need the same clips at the same time share one query, and rows
+// that an earlier call read are used when the database is late: many new calls neither repeat the query nor lose the
+// clips.
 
 import type { Log } from '../../log.ts';
 import type { Clip, ClipRef } from '../../model/clip.ts';
@@ -8,18 +8,18 @@ import type { Clock } from '../../std/clock.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { ClipStore } from '../../store/library/clips.ts';
 
-/** The phone rings meanwhile. */
+/** Deadline of a query: the phone rings meanwhile. */
 const QUERY_MS_MAX = 3_000;
-/** Sets of rows, one an agent as a rule; each has at most as many rows as a call may reference. */
+/** Sets of rows that are cached, usually one for each agent; each has at most as many rows as a call may reference. */
 const KNOWN_MAX = 500;
 
 export class ClipLookup {
   readonly #clips: Pick<ClipStore, 'find'>;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** In the order of use. */
+  /** Cached rows, least recently used first. */
   readonly #known = new Map<string, readonly Clip[]>();
-  /** At most one for each call that is being planned. */
+  /** Queries in progress, at most one for each call that is being planned. */
   readonly #running = new Map<string, Promise<readonly Clip[]>>();
 
   constructor(deps: { clips: Pick<ClipStore, 'find'>; clock: Clock; log: Log }) {
@@ -28,8 +28,8 @@ export class ClipLookup {
     this.#log = deps.log;
   }
 
-  /** The existing ones, in no order. After 3 s, or if the query fails, the rows of the last answer to the same
-   *  question. Without one it settles as the query does: clips are as much part of an agent as its nodes. */
+  /** The rows that exist, in no order. After 3 s, or if the query fails, returns the rows of the last answer to the
+   *  same query. Without such rows it settles as the query does: clips are as much part of an agent as its nodes. */
   async find(organizationId: string, refs: readonly ClipRef[]): Promise<readonly Clip[]> {
     const key = JSON.stringify([organizationId, refs.map(({ by, value }) => [by, value])]);
     const running = this.#running.get(key) ?? this.#query(key, organizationId, refs);

@@ -1,4 +1,4 @@
-// The speech services of each call: those that its workflow's version or its organization names, else the gateway's.
+// Speech services of each call: those that its workflow's version or its organization names, else the gateway's.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -42,20 +42,20 @@ interface SettingsDeps {
   log: Log;
 }
 
-/** Whether a service with these settings may be used now: of several keys, calls use such a one. */
+/** Whether a service with these settings is usable at the moment. Calls use such a key if a list has one. */
 type IsUsable = (job: SpeechJob, settings: object) => boolean;
 
 const GATEWAY_SETTINGS: SpeechSettings = { stt: [], tts: [], llm: [] };
 const NO_NODES: ReadonlyMap<string, NodeSettings> = new Map();
 
-/** For the run of a conversation. */
+/** Reports of models for the run of a conversation. */
 interface ModelReports {
   reports?: ServiceReports;
   /** A model that cannot be used, or a fault of earlier conversations that lasts. */
   onFault?: (fault: GatewayError) => void;
 }
 
-/** For a process without calls. */
+/** Language models for a process without calls. */
 export class OrganizationModels implements LanguageModelSource {
   readonly #deps: SettingsDeps & { models: LanguageModels };
 
@@ -132,14 +132,14 @@ function logOf(log: Log, { runId }: SpeechOwner): Log {
 }
 
 interface CallSettings {
-  /** Of the node in which the call begins. */
+  /** Settings of the node in which the call begins. */
   first: NodeSettings;
-  /** Of every node, by id; empty if none has services of its own. */
+  /** Settings of every node, by id; empty if no node has services of its own. */
   nodes: ReadonlyMap<string, NodeSettings>;
   faults: GatewayError[];
 }
 
-/** Never rejects. */
+/** Reads the settings of the owner's services. Never rejects. */
 async function settingsOf(
   deps: SettingsDeps,
   owner: SpeechOwner,
@@ -179,13 +179,13 @@ async function settingsOf(
   } catch (error) {
     deps.log.error(
       { err: error, organizationId },
-      'speech services not read, the gateway has its own',
+      'speech services not read: the gateway uses its own',
     );
     return { first: GATEWAY_SETTINGS, nodes: NO_NODES, faults: [settingsFaultOf(error)] };
   }
 }
 
-/** The same key of a list for all services of the call, whose connections share an account. */
+/** Picks the same key of a list for all services of the call: their connections share an account. */
 function onceForEach(pick: PickKey): PickKey {
   const picked = new Map<string, string>();
   return (keys, of) => {

@@ -1,13 +1,13 @@
-// Checks at the start of the gateway for agents that are too large for calls: each call of one is refused, so their
-// owner must know before the next call.
+// Checks at the start of the gateway for agents that are too large for calls: every call of such an agent is refused,
+// and its owner must see this before the next call.
 
 import type { Log } from '../../log.ts';
 import type { StoreHandle } from '../../store/open.ts';
 
-/** Agents that the log names individually. */
+/** Agents that the log names individually at most. */
 const NAMED_MAX = 20;
 
-/** Logs a line for each, and the number of those beyond. Never rejects. */
+/** Logs a line for each such agent, and the number of further ones. Never rejects. */
 export async function logOversizedAgents(
   store: Pick<StoreHandle, 'oversizedVersions'>,
   log: Log,

@@ -1,4 +1,4 @@
-// Loads the tools of a call while the phone rings. A tool that cannot be loaded is omitted: the call goes on
+// Loads the tools of a call while the phone rings. A tool that cannot be loaded is omitted, and the call goes on
 // without it.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -17,10 +17,10 @@ import {
 } from '../../workflow/tools/offered-functions.ts';
 import { toolUuidsOf } from '../../workflow/tools/tool-references.ts';
 
-/** The phone rings meanwhile. */
+/** Deadline of the load: the phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
 
-/** Throws WORKFLOW_INVALID. */
+/** Loads the tools. Throws WORKFLOW_INVALID. */
 export async function planTools(
   { store, clock, log }: { store: Pick<Store, 'tools'>; clock: Clock; log: Log },
   run: Pick<Run, 'organizationId'> & { id?: string },
@@ -42,7 +42,7 @@ export async function planTools(
   }
 }
 
-/** Features of its tools that the call's provider lacks: each such tool fails when it is used. */
+/** Faults for tools that need features which the call's provider lacks: each such tool fails when it is used. */
 export function toolFaults(
   { name, capabilities }: TelephonyProvider,
   tools: NodeTools,

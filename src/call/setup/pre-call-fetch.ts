@@ -42,12 +42,12 @@ export class PreCallFetches {
     this.#deps = deps;
   }
 
-  /** Undefined if the agent has no pre-call request. */
+  /** Starts the fetch. Undefined if the agent has no pre-call request. */
   start(run: Run, definition: WorkflowDefinition): PreCallFetch | undefined {
     const request = preCallRequestOf(definition, run.callType);
     if (request === undefined) return undefined;
     const onBroken = (error: unknown): void => {
-      this.#deps.log.error({ err: error, runId: run.id }, 'what waited for variables failed');
+      this.#deps.log.error({ err: error, runId: run.id }, 'work after the pre-call fetch failed');
     };
     return { context: this.#fetchContext(run, request), onBroken };
   }
@@ -70,7 +70,7 @@ export class PreCallFetches {
     { url, credentialUuid }: PreCallRequest,
   ): Promise<Record<string, unknown>> {
     const { clock, http } = this.#deps;
-    const deadline = deadlineSignal(clock, FETCH_MS, 'variables before the call');
+    const deadline = deadlineSignal(clock, FETCH_MS, 'pre-call fetch');
     try {
       const credential =
         credentialUuid === null
@@ -110,10 +110,10 @@ export class PreCallFetches {
     }
   }
 
-  /** Never rejects. */
+  /** Notes a failed fetch in the run. Never rejects. */
   async #noteFailure(run: Run, error: unknown): Promise<void> {
     const { store, events, log } = this.#deps;
-    log.warn({ err: error, runId: run.id }, 'no variables before the call');
+    log.warn({ err: error, runId: run.id }, 'pre-call fetch returned no variables');
     const known = error instanceof GatewayError ? error : failed('the server was not reached');
     const { code, message } = known;
     try {
@@ -141,7 +141,7 @@ export function onceFetched(
   preCall.context.then(use).catch(preCall.onBroken);
 }
 
-/** The event has one name for both directions. */
+/** Body of the request. The event has one name for both directions. */
 function questionOf({ workflowId, initialContext }: Run): object {
   return {
     event: 'call_inbound',
@@ -153,7 +153,7 @@ function questionOf({ workflowId, initialContext }: Run): object {
   };
 }
 
-/** Of the possible places of variables, the first with an object counts. */
+/** The fetched variables: of their possible places in the answer, the first one with an object counts. */
 export function variablesIn(answer: Record<string, unknown>): Record<string, unknown> {
   const { call_inbound: inner } = answer;
   for (const place of isObject(inner) ? [inner, answer] : [answer]) {

@@ -1,16 +1,16 @@
-// Lines of the agent that are rendered when the call begins, in the call's own voice, so that they need no service when
-// a service is late.
+// Lines of the agent that are rendered when the call begins, in the call's own voice, so that they need no service
+// later when a service is late.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { joined } from '../../speech/tts/service-voice.ts';
 import type { TextToSpeech } from '../../speech/tts/tts.ts';
 
-/** Lines of one call: a few seconds each. */
+/** Lines of one call at most, a few seconds each. */
 const LINES_MAX = 20;
-/** Ten seconds. */
+/** Samples of one line at most: ten seconds at 8 kHz. */
 const SAMPLES_MAX = 80_000;
-/** Consecutive lines that a voice fails at: the rest would fail too. */
+/** Consecutive failures of a voice after which no further line is rendered. */
 const FAILURES_MAX = 2;
 
 export class PreparedLines {
@@ -18,7 +18,7 @@ export class PreparedLines {
   readonly #voice: string | undefined;
   readonly #log: Log;
   readonly #lines = new Map<string, Int16Array>();
-  /** Lines that are being rendered. */
+  /** Lines whose rendering has begun. */
   readonly #begun = new Set<string>();
   readonly #abort = new AbortController();
 
@@ -28,7 +28,7 @@ export class PreparedLines {
     this.#log = options.log;
   }
 
-  /** Renders one after the other, each once. Never rejects: a line that cannot be rendered is not played. */
+  /** Renders the lines one after the other, each once. A line that cannot be rendered is not played. Never rejects. */
   async prepare(texts: readonly string[]): Promise<void> {
     let failures = 0;
     for (const text of texts.slice(0, LINES_MAX)) {
@@ -48,7 +48,7 @@ export class PreparedLines {
     }
   }
 
-  /** At 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
+  /** Samples of a line at 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
   samples(text: string): Int16Array | undefined {
     return this.#lines.get(text);
   }

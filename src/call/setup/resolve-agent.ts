@@ -1,5 +1,5 @@
-// Resolves the agent of a call: a workflow by its uuid or by one of its triggers, and the version that runs. Order
-// of checks: contract §6.1.
+// Resolves the agent of a call: a workflow by its uuid or one of its triggers, and the version that runs. Order of
+// checks: contract §6.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { requireUsable } from '../../model/json-limits.ts';
@@ -17,7 +17,7 @@ export interface ResolvedAgent {
   version: WorkflowVersion;
 }
 
-/** Throws the errors of contract §6.1 for agents, and AGENT_OVERSIZED. */
+/** Resolves an agent. Throws the errors of contract §6.1 for agents, and AGENT_OVERSIZED. */
 export function resolveAgent(deps: AgentDeps, request: StartCall): Promise<ResolvedAgent> {
   const { type } = request.agent;
   return type === 'workflow_uuid' ? resolveByUuid(deps, request) : resolveByTrigger(deps, request);
@@ -29,7 +29,7 @@ async function resolveByUuid(deps: AgentDeps, request: StartCall): Promise<Resol
     { organizationId, uuid: agent.identifier },
     mode === 'test' ? ['draft', 'published'] : ['published'],
   );
-  // Without a version, its row says why.
+  // The workflow's row gives the reason why there is no version.
   const workflow = found?.workflow ?? (await byUuid(deps, organizationId, agent.identifier));
   if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
   if (found === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');

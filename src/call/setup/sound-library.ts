@@ -1,5 +1,5 @@
 // Recorded sound for calls: the organization's clips and its background noise, decoded once and cached. A file that
-// cannot be loaded in time is omitted: a call speaks the clip's transcript, or goes on without noise.
+// cannot be loaded in time is omitted: the call speaks the clip's transcript, or has no noise.
 
 import { WavConverter } from '../../audio/conversion/wav-conversion.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -14,13 +14,13 @@ import type { ClipStore } from '../../store/library/clips.ts';
 import type { FindClip } from '../../workflow/engine/clip-refs.ts';
 import { ClipLookup } from './clip-lookup.ts';
 
-/** The phone rings meanwhile. */
+/** Deadline of a load: the phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
-/** The longest utterance. */
+/** Longest clip, in seconds. */
 export const CLIP_SECONDS_MAX = 60;
-/** Two minutes of background are 2 MB. */
+/** Longest background noise, in seconds: two minutes have 2 MB. */
 const NOISE_SECONDS_MAX = 120;
-/** The largest upload. */
+/** Largest upload. */
 const FILE_BYTES_MAX = 10_485_760;
 /** Cached sound: an hour of clips. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
@@ -29,7 +29,7 @@ const CALL_BYTES_MAX = 10 * 1024 * 1024;
 
 export interface CallClips {
   find: FindClip;
-  /** At 8 kHz, borrowed; undefined if the file could not be read. */
+  /** Samples of a clip at 8 kHz, borrowed; undefined if the file could not be read. */
   samples(clipId: string): Int16Array | undefined;
   /** Loads clips that turned out to be needed later, for at most 3 s. Never rejects. */
   add(refs: readonly ClipRef[]): Promise<void>;
@@ -53,8 +53,8 @@ export class ClipLibrary {
     this.#converter = new WavConverter(deps.clock);
   }
 
-  /** Waits for the rows as long as the store does, then at most 3 s for the files. Never rejects: clips that fail are
-   *  missing. */
+  /** The clips of a call. Waits for the rows as long as the store does, then at most 3 s for the files. Clips that
+   *  fail are missing. Never rejects. */
   async clips(organizationId: string, refs: readonly ClipRef[]): Promise<CallClips> {
     const rows: Clip[] = [];
     const sounds = new Map<string, Int16Array>();
@@ -132,7 +132,7 @@ export class ClipLibrary {
     }
   }
 
-  /** Throws FILE_NOT_FOUND, FILE_KEY_INVALID, WAV_UNREADABLE. */
+  /** The decoded sound of a file. Throws FILE_NOT_FOUND, FILE_KEY_INVALID, WAV_UNREADABLE. */
   async #sound(key: string, secondsMax: number): Promise<Int16Array> {
     const status = await this.#files.stat(key);
     if (status === undefined) throw new GatewayError('FILE_NOT_FOUND');

@@ -1,5 +1,5 @@
-// A relay on this machine between a client and a service: requests and websockets go to the service as they come, and the
-// messages of both go to a capture. It follows no redirect and repeats nothing.
+// Relay on this machine between a client and a service: passes requests and websockets to the service unchanged, and
+// captures the messages of both sides. Follows no redirects and repeats nothing.
 
 import {
   createServer,
@@ -15,34 +15,35 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { WireCapture, WireSide } from './wire-capture.ts';
 
 const ANSWER_MS_MAX = 30_000;
-/** Milliseconds; the names of Node.js and ws. */
+/** Timeouts in milliseconds, under the names of Node.js and ws. */
 const timeout = ANSWER_MS_MAX;
 const handshakeTimeout = ANSWER_MS_MAX;
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const REFUSAL_BYTES_MAX = 4_096;
-/** Messages of the service before the client's end is open. */
+/** Messages of the service that wait for the client's side to open. */
 const WAITING_MAX = 100;
-/** The check of MiniMax's key, which has a body. */
+/** Path of the check of MiniMax's key, which has a body. */
 const CHECK_WITH_BODY = /\/get_voice(\?|$)/;
-/** Of the connection between two programs. */
+/** Headers of the connection between two programs. */
 const HOP =
   /^(host|connection|upgrade|keep-alive|transfer-encoding|proxy-.*|sec-websocket-.*|accept-encoding)$/i;
 
-/** The one that the service has chosen, by the client's request. */
+/** Subprotocol that the service has chosen, by the client's request. */
 const subprotocols = new WeakMap<IncomingMessage, string>();
 
 export interface ServiceRelay {
-  /** http://127.0.0.1:port */
+  /** Address of the relay: `http://127.0.0.1:port`. */
   url: string;
   close(): Promise<void>;
 }
 
 export interface RelayOptions {
-  /** http or https; the path before those of requests. */
+  /** Address of the service, http or https; its path comes before those of requests. */
   to: URL;
   capture: WireCapture;
-  /** A request with a body is answered, or a websocket is closed. Requests without one, and MiniMax's `get_voice`, are checks
-   *  of keys and voices, or lists: a service that is stored with the relay's address has them before any call. */
+  /** Called when a request with a body is answered or a websocket is closed. Requests without a body, and MiniMax's
+   *  `get_voice`, are checks of keys and voices, or lists, which come before any call when the relay's address is
+   *  stored. */
   onSession(): void;
 }
 
@@ -123,7 +124,7 @@ function noteBody({ capture, session }: Session, from: WireSide, body: IncomingM
       return;
     }
     text += decoder.write(part);
-    // A key that is cut in two would not be found: whole events, or the whole body.
+    // Whole events, or the whole body: a key that is cut in two would not be found.
     const end = /event-stream/.test(type) ? text.lastIndexOf('\n\n') : -1;
     if (end < 0 && text.length < MESSAGE_BYTES_MAX) return;
     if (end >= 0) capture.text(session, from, text.slice(0, end));
@@ -202,7 +203,7 @@ function note(
   else capture.text(session, from, data.toString());
 }
 
-/** Codes that no program may send are those of broken connections. */
+/** Closes a socket. Codes that programs may not send are those of broken connections. */
 function end(socket: WebSocket | undefined, code: number, reason: string): void {
   const maySend =
     code === 1000 || (code >= 1002 && code < 5_000 && ![1004, 1005, 1006, 1015].includes(code));
@@ -210,7 +211,7 @@ function end(socket: WebSocket | undefined, code: number, reason: string): void 
   else socket?.terminate();
 }
 
-/** The upgrade is answered as the service answered it. */
+/** Answers the upgrade as the service answered it. */
 function refuse(
   { capture, session, onSession }: Session,
   answer: IncomingMessage,

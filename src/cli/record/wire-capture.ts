@@ -1,24 +1,24 @@
-// The messages between a client and a service, as lines of JSON for a file: without keys, with the length of audio in
-// its place. Words that were recognised or spoken stay. A line is written when it happens: a process that is killed
-// leaves whole lines.
+// Captures the messages between a client and a service as JSON lines in a file: without keys, with the length of audio
+// in place of the audio. Recognised and spoken words stay. Each line is written at once: a killed process leaves whole
+// lines.
 
 import { isCredentialName } from '../../model/speech-services/schemas/description-secrets.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 
-/** Half an hour of a call with packets each 60 ms. */
+/** Lines at most: half an hour of a call with a packet every 60 ms. */
 const LINES_MAX = 60_000;
 const TEXT_CHARACTERS_MAX = 8_000;
-/** Longer ones are audio. */
+/** Shortest base64 text that counts as audio. */
 const BASE64_CHARACTERS_MIN = 200;
-/** Shorter ones could be words. */
+/** Shortest secret: shorter ones could be words. */
 const SECRET_CHARACTERS_MIN = 6;
 const SECRETS_MAX = 100;
 const DEPTH_MAX = 30;
 const KEY = 'KEY';
-/** Their whole value is a credential, or has one among its parts. */
+/** Headers whose whole value is a credential, or has one among its parts. */
 const SECRET_HEADER = /^(set-cookie|sec-websocket-protocol)$/i;
-/** A parameter of an address that stands in a text. */
+/** A parameter of an address within a text. */
 const PARAMETER = /([?&])([^=&?\s"'<>]{1,100})=([^&#\s"'<>]+)/g;
 /** Headers of the connection, and those without information. */
 const LEFT_OUT =
@@ -27,7 +27,7 @@ const LEFT_OUT =
 export type WireSide = 'client' | 'service';
 
 export class WireCapture {
-  /** Lines that were written. */
+  /** Number of lines that were written. */
   lines = 0;
   readonly #clock: Clock;
   readonly #startMs: number;
@@ -110,7 +110,7 @@ export class WireCapture {
     return Object.fromEntries(fields);
   }
 
-  /** Lines of server-sent events have JSON of their own. */
+  /** Captures the lines of server-sent events, each with JSON of its own. */
   #lines(text: string): string {
     return text
       .split('\n')
@@ -126,7 +126,7 @@ export class WireCapture {
     if (text.length >= BASE64_CHARACTERS_MIN && /^[A-Za-z0-9+/_=-]+$/.test(text)) {
       return `<${text.length} characters of Base64>`;
     }
-    // Before it is cut: a part of a secret would not be found.
+    // Replaced before the text is cut: a part of a secret would not be found.
     let clean = text.replace(PARAMETER, (all, mark: string, name: string, value: string) => {
       if (!isCredentialName(name)) return all;
       this.#addSecret(value);

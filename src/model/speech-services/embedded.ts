@@ -1,3 +1,3 @@
-// The services that need no key: used where nothing is configured, and behind all others.
+// The services without a key: used where nothing is configured, and as the last fallback.
 
 export const EMBEDDED = { stt: 'pocketsphinx', tts: 'flite' } as const;

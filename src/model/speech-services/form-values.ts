@@ -1,5 +1,5 @@
-// What forms of the reference's clients send for a service: texts for all inputs but numbers and choices, an empty text
-// for an input that was left alone. Not `api_key`: an empty one is refused, not taken for the stored one.
+// Values that forms of the reference's clients send for a service: text for all inputs but numbers and choices, empty
+// text for unused inputs. Not `api_key`: an empty one is refused, not taken for the stored one.
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
@@ -8,7 +8,7 @@ import { CONTEXT_LIMITS } from '../json-limits.ts';
 import type { ConfiguredSection, ConfiguredService } from './model-configuration.ts';
 import { type SpeechJob, serviceRow } from './service-rows.ts';
 
-/** A section with the values that its texts stand for, its fallbacks too. A copy. */
+/** A copy of a section, and its fallbacks, with the values of its texts. */
 export function formSection(
   job: SpeechJob,
   { fallbacks, ...primary }: ConfiguredSection,
@@ -25,8 +25,8 @@ function formService(job: SpeechJob, service: ConfiguredService): ConfiguredServ
   return { ...formFields(job, provider, service), provider };
 }
 
-/** Some fields of a provider's service with the values that texts stand for, without those that were left empty. What
- *  stands for nothing that the field takes stays, and is refused with its row. */
+/** A copy of some fields of a provider's service with the values of their texts, without empty ones. A text without a
+ *  valid value is unchanged, and its row refuses it. */
 export function formFields(
   job: SpeechJob,
   provider: string,
@@ -42,7 +42,7 @@ export function formFields(
   return Object.fromEntries(entries);
 }
 
-/** Undefined: none. */
+/** The value of a text; undefined if it has none. */
 function valueIn(text: string, field: z.ZodType): unknown {
   const takes = (value: unknown): boolean => field.safeParse(value).success;
   if (takes(text)) return text;

@@ -1,9 +1,9 @@
-// The model configuration of an organization or a workflow, version 2: which services recognise, answer and speak. Its
-// shape alone; the fields of a service are those of its row in schemas/. Source: contract §10.4.
+// The model configuration of an organization or a workflow, version 2: the services for recognition, language model and
+// voice. It has the shape only; the fields of a service are those of its row in schemas/. Source: contract §10.4.
 
 import { z } from 'zod';
 
-/** Services after the first of a section: each one costs a call the time of one more attempt. */
+/** Services after the first of a section: each may delay a call by one more attempt. */
 const FALLBACKS_MAX = 4;
 const PROVIDER_CHARACTERS_MAX = 64;
 
@@ -13,7 +13,7 @@ const configuredService = z.looseObject({
 });
 export type ConfiguredService = z.infer<typeof configuredService>;
 
-/** The service of one job, and those that take over from it, in order. Null: the gateway's own. */
+/** The service of one job, and its fallbacks, in order. Null: the gateway's own. */
 const configuredSection = configuredService.extend({
   fallbacks: z
     .array(configuredService)

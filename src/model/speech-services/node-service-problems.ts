@@ -1,5 +1,5 @@
-// What is wrong with the services of an agent's nodes, in words for its author: wrong values, missing keys, languages that
-// a service does not have. No service is asked.
+// Problems of the services of an agent's nodes, as text for its author: wrong values, missing keys, languages that a
+// service does not have. Sends no requests.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -20,7 +20,7 @@ import { maskedField } from './service-masks.ts';
 import { SPEECH_JOBS, type SpeechJob, serviceProblemOf, serviceRow } from './service-rows.ts';
 
 export interface NodeServiceProblem {
-  /** Of the node's data. */
+  /** Field of the node's data. */
   field: string;
   message: string;
 }
@@ -35,7 +35,7 @@ const NAMES: Readonly<Record<SpeechJob, string>> = {
 };
 const ABILITIES = { stt: 'understands', tts: 'speaks' } as const;
 
-/** `base`: the sections of the call. */
+/** Problems of one node's services. `base`: the sections of the call. */
 export function nodeServiceProblems(base: ConfiguredSections, data: Data): NodeServiceProblem[] {
   const node = nodeServicesIn(data);
   const wrongTag = languageTagProblems(data);
@@ -53,7 +53,7 @@ export function nodeServiceProblems(base: ConfiguredSections, data: Data): NodeS
   ];
 }
 
-/** Of all nodes together. Undefined: none. */
+/** The exceeded limit of all nodes together, as text; undefined if there is none. */
 export function nodeServicesExcess(
   base: ConfiguredSections,
   nodes: readonly Data[],
@@ -136,7 +136,8 @@ function languageProblems(sections: ConfiguredSections, language: string): NodeS
   });
 }
 
-/** The only languages of a service: by its row, or by the name of its model or voice. Undefined: many, or not known. */
+/** The only languages of a service, by its row, or by the name of its model or voice. Undefined if it has many, or they
+ *  are not known. */
 function languagesOf(job: SpeechJob, service: ConfiguredService): readonly string[] | undefined {
   const row = serviceRow(job, service.provider);
   if (row === undefined) return undefined;

@@ -1,5 +1,5 @@
-// The services of single nodes of an agent: a language, a voice, or services of their own over those of the call. All of
-// them are resolved when the call is planned. Pure functions of what is stored. The reference has none of it.
+// Services of single nodes of an agent: a language, a voice, or services of their own over those of the call, resolved
+// when the call is planned. The reference has no such setting.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -20,21 +20,21 @@ import {
   settingsIn,
 } from './speech-settings.ts';
 
-/** What a node has in place of the call's. At least one is there. */
+/** Settings of a node over those of the call. At least one is set. */
 export interface NodeServices {
-  /** BCP 47. Of recogniser and voice. */
+  /** Language (BCP 47) of recogniser and voice. */
   language?: string;
-  /** Of the first synthesiser, as that names it. */
+  /** Voice of the first synthesiser, by its own name. */
   voice?: string;
-  /** By job, as `model_overrides` of a workflow. */
+  /** Services by job, as `model_overrides` of a workflow. */
   overrides?: Readonly<Record<string, unknown>>;
 }
 
-/** Different lists of services for each job in one agent: each has connections of its own in every call. Agents with
- *  more languages than this send the caller to another agent. */
+/** Different lists of services for each job in one agent: each has connections of its own in every call. An agent with
+ *  more languages has to transfer the caller to another agent. */
 export const NODE_SERVICES_MAX = 16;
 
-/** The names of the fields in a node's `data`. */
+/** Names of the fields in a node's `data`. */
 export const NODE_SERVICE_FIELDS = {
   language: 'language',
   voice: 'voice',
@@ -48,7 +48,7 @@ const nodeData = z.object({
   model_overrides: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
 
-/** Undefined for a node that uses the services of the call. A language that is none counts as not set. */
+/** Services of a node; undefined if it uses those of the call. An invalid language counts as not set. */
 export function nodeServicesIn(data: Readonly<Record<string, unknown>>): NodeServices | undefined {
   const { language, voice, model_overrides: sent = {} } = nodeData.parse(data);
   const overrides = withoutNulls(sent);
@@ -73,8 +73,8 @@ export function sectionsOfNode(base: ConfiguredSections, node: NodeServices): Co
   };
 }
 
-/** The settings of the nodes that have services of their own, by id. What is wrong with them, and was not wrong with the
- *  call's, goes to `problems`. */
+/** Settings of the nodes with services of their own, by id. Their problems, without those of the call's settings, are
+ *  added to `problems`. */
 export function nodeSettingsOf(
   base: ConfiguredSections,
   nodes: ReadonlyMap<string, NodeServices>,
@@ -120,7 +120,7 @@ function withLanguage(
   };
 }
 
-/** A service that has no such setting, or not this value, stays as it is. */
+/** The service with the language; unchanged if it has no such setting, or not this value. */
 function speaking<Service extends ConfiguredService>(
   job: SpeechJob,
   service: Service,
@@ -132,7 +132,7 @@ function speaking<Service extends ConfiguredService>(
   return field.safeParse(named).success ? { ...service, language: named } : service;
 }
 
-/** As the service names it: by its only region, by a name of its own, or in the form of its default. */
+/** The language as the service names it: by its only region, by a name of its own, or in the form of its default. */
 function languageFor(field: z.ZodType, language: string): string {
   const { language_region: region, language_names: names } = field.meta() ?? {};
   if (typeof region === 'string') return `${primaryLanguage(language)}-${region}`;
@@ -144,7 +144,7 @@ function languageFor(field: z.ZodType, language: string): string {
   return preset === preset.toLowerCase() ? named.toLowerCase() : named;
 }
 
-/** Without a section of its own, the embedded voice is meant. */
+/** The section with the voice. Without a section the embedded voice is meant. */
 function withVoice(
   section: ConfiguredSection | null | undefined,
   voice: string | undefined,

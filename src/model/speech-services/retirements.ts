@@ -1,13 +1,13 @@
-// Models that their services have announced to end: not offered as defaults or examples, and named in a warning when
-// a configuration uses one.
-// Source: comments in the types of the official clients of November 2026 (openai 7.57, @anthropic-ai/sdk 1.12).
+// Models whose end their services have announced: not offered as defaults or examples, and named in a warning when a
+// configuration uses one. Source: comments in the types of the official clients of November 2026 (openai 7.57,
+// @anthropic-ai/sdk 1.12).
 
 interface Retirement {
-  /** The model's name, with or without a date at its end. */
+  /** Name of the model, with or without a date at its end. */
   model: string;
-  /** The last day, as a date. */
+  /** Last day, as a date. */
   endsOn: string;
-  /** Undefined: the interface ends with it. */
+  /** The successor; undefined if the interface ends with the model. */
   successor: string | undefined;
 }
 
@@ -34,7 +34,7 @@ const retirements: readonly Retirement[] = [
   { model: 'claude-sonnet-4-5', endsOn: '2026-11-30', successor: 'claude-sonnet-5' },
 ];
 
-/** Undefined while no end is announced. OpenRouter's names have the vendor in front. */
+/** The retirement of a model; undefined if none is announced. OpenRouter's names begin with the vendor. */
 export function retirementOf(model: string): Retirement | undefined {
   const name = model
     .replace(/^(openai|anthropic)\//, '')

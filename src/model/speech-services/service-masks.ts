@@ -1,17 +1,17 @@
-// Masks of services' secrets: what clients see of a stored key, and which stored key a mask means when it comes
-// back. Source: contract §10.4.
+// Masks of services' secrets: the text that clients see of a stored key, and the stored key that a returned mask stands
+// for. Source: contract §10.4.
 
 import { isObject } from '../../std/json.ts';
 import type { ConfiguredSection, ConfiguredService } from './model-configuration.ts';
 import { servicesIn } from './model-configuration.ts';
 import { isSameAccount, isServiceSecret, type SpeechJob, withoutNulls } from './service-rows.ts';
 
-/** Any text with it in a secret field is a mask. */
+/** Text that marks a secret field's value as a mask. */
 const MASK_MARKER = '***';
-/** All masks are of this length: none shows how long a secret is. */
+/** Length of all masks, so that none shows the length of its secret. */
 const MASK_CHARACTERS = 16;
 const SHOWN_CHARACTERS = 4;
-/** Of a shorter secret four characters are too much. */
+/** Shortest secret of which four characters are shown. */
 const SHOWN_FROM_CHARACTERS = 12;
 
 export function maskOf(secret: string): string {
@@ -21,7 +21,7 @@ export function maskOf(secret: string): string {
   return shown.padStart(MASK_CHARACTERS, '*');
 }
 
-/** As the reference masks: as long as the secret. Clients that keep such a mask may send it. */
+/** Mask in the reference's form, as long as the secret, which clients may have kept. */
 function referenceMaskOf(secret: string): string {
   const characters = [...secret];
   const shown = characters.length > SHOWN_CHARACTERS ? characters.slice(-SHOWN_CHARACTERS) : [];
@@ -32,12 +32,12 @@ function isMaskOf(text: string, secret: string): boolean {
   return text === maskOf(secret) || text === referenceMaskOf(secret);
 }
 
-/** Any value with every secret in it masked. A copy. */
+/** A copy of the value with every secret in it masked. */
 export function maskServices(value: unknown): unknown {
   return mapSecrets(value, (secret) => mapTexts(secret, maskOf));
 }
 
-/** The name of the first secret field that holds a mask. */
+/** Name of the first secret field with a mask. */
 export function maskedField(value: unknown): string | undefined {
   let found: string | undefined;
   mapSecrets(value, (secret, name) =>
@@ -49,8 +49,8 @@ export function maskedField(value: unknown): string | undefined {
   return found;
 }
 
-/** `sent` with the secrets of the stored services of the same account: for those that are absent, and for masks. What
- *  is stored for another provider or another address is not used. */
+/** `sent` with the secrets of the stored services of the same account, for absent ones and for masks. Secrets for
+ *  another provider or another address are not used. */
 export function withStoredSecrets(
   job: SpeechJob,
   sent: ConfiguredSection,
@@ -82,7 +82,7 @@ function restored(
   return merged;
 }
 
-/** Every mask replaced by its secret; each secret is used once. */
+/** The value with every mask replaced by its secret; each secret is used once. */
 function unmasked(value: unknown, secrets: readonly string[]): unknown {
   const left = [...secrets];
   return mapTexts(value, (text) => {
@@ -100,7 +100,7 @@ function textsIn(value: unknown): string[] {
   return texts;
 }
 
-/** Every text of a secret: one, a list, or an object of texts. A copy. */
+/** A copy of a secret with `by` applied to every text: one text, a list, or an object of texts. */
 function mapTexts(value: unknown, by: (text: string) => string): unknown {
   if (typeof value === 'string') return value === '' ? value : by(value);
   if (Array.isArray(value)) return value.map((each) => mapTexts(each, by));
@@ -112,7 +112,7 @@ function mapSecrets(value: unknown, by: (secret: unknown, name: string) => unkno
   if (Array.isArray(value)) return value.map((each) => mapSecrets(each, by));
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, each]) => {
-    // The description of a service names its keys (`api_key: '{key}'`) and has none.
+    // A service's description names its keys (`api_key: '{key}'`) and contains none.
     if (name === 'description') return [name, each];
     return [name, isServiceSecret(name) ? by(each, name) : mapSecrets(each, by)];
   });

@@ -1,5 +1,5 @@
-// The rows of all services, asked by job and provider: check, defaults, secret fields. Every question about a service
-// that is not its client's is answered from its row.
+// The rows of all services by job and provider: check, defaults, secret fields. Except for a service's own client, all
+// code reads the properties of a service from its row.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -21,11 +21,11 @@ const ROWS: Readonly<Record<SpeechJob, ServiceRows>> = {
   tts: ttsServices,
 };
 
-/** Keys of one service, of which each call uses one. */
+/** Keys of one service, one of which each call uses. */
 const KEYS_MAX = 32;
 const keyList = z.array(z.string().min(1)).min(1).max(KEYS_MAX);
 
-/** The settings that a client of the service takes, or what is wrong, without secrets. */
+/** The settings for the service's client, or their problem, without secrets. */
 export function checkedService<Settings>(
   rows: ServiceRows<Settings>,
   service: ConfiguredService,
@@ -54,8 +54,8 @@ function missingService(provider: string, known: readonly string[]): string {
   return `This gateway does not have the provider ${provider}: ${reason}`;
 }
 
-/** As `checkedService` for what a client sent, which may have a list of keys: the service as it is stored, with
- *  defaults and without unknown fields. */
+/** Checks a service as a client sent it, which may have a list of keys. Returns it in the stored form, with defaults
+ *  and without unknown fields. */
 export function storableService(
   job: SpeechJob,
   service: ConfiguredService,
@@ -80,8 +80,8 @@ export function storableService(
   return { service: { ...known, provider, ...(Array.isArray(keys) ? { api_key: keys } : {}) } };
 }
 
-/** Where a field that has fields of its own, as `extra_body`, has a key. Its row looks into a description. A list of a row
- *  has words, as "basic plan" in a vocabulary. */
+/** Path of a key in a field with fields of its own, such as `extra_body`. A description is checked by its row. A list
+ *  of a row has words, such as "basic plan" in a vocabulary. */
 function keyInside(fields: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(fields)) {
     const isFree = name !== 'description' && !isServiceSecret(name) && isObject(value);
@@ -105,13 +105,13 @@ function keyPlace(value: unknown, path: string): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a service, which may have a list of keys. Undefined: nothing. */
+/** The problem of a service, which may have a list of keys; undefined if there is none. */
 export function serviceProblemOf(job: SpeechJob, service: ConfiguredService): string | undefined {
   const stored = storableService(job, service);
   return 'problem' in stored ? stored.problem : undefined;
 }
 
-/** One key of the list, if it has a list. `pickKey` gets the service with each of them as well. */
+/** The service with one key of its list, if it has a list. `pickKey` gets the service with each of them. */
 export function withOneKey(
   service: ConfiguredService,
   pickKey: (keys: readonly string[], withKey: (key: string) => ConfiguredService) => string,
@@ -122,7 +122,7 @@ export function withOneKey(
   return withKey(pickKey(keys.data, withKey));
 }
 
-/** What names an address that a service's key is sent to. */
+/** Names of fields with an address to which a service's key is sent. */
 const ADDRESS_NAME = /(^|_)(url|uri|endpoint|host)$/;
 
 /** A service and its job. */
@@ -131,8 +131,8 @@ export interface ServiceOfJob {
   service: ConfiguredService;
 }
 
-/** Whether both are of one provider at the same addresses. A key is for one account: it must not reach another
- *  address because somebody who does not know it changed the address. */
+/** Whether both services have one provider and the same addresses. A key is for one account: it must not reach another
+ *  address because a user who does not know it changed the address. */
 export function isSameAccount(one: ServiceOfJob, other: ServiceOfJob): boolean {
   if (one.service.provider !== other.service.provider) return false;
   const [first, second] = [addressesOf(one), addressesOf(other)];
@@ -144,18 +144,18 @@ function addressesOf({ job, service }: ServiceOfJob): Map<string, unknown> {
   return new Map(Object.entries(all).filter(([name]) => ADDRESS_NAME.test(name)));
 }
 
-/** The addresses that a service names, by their field. */
+/** The addresses of a service, by their field. */
 export function addressesIn(service: ConfiguredService): [field: string, address: string][] {
   return Object.entries(service).flatMap(([name, value]): [string, string][] =>
     ADDRESS_NAME.test(name) && typeof value === 'string' ? [[name, value]] : [],
   );
 }
 
-/** What beside keys and addresses makes another account: services fail for a model alone, and a description may name
- *  another path. */
+/** Fields besides keys and addresses that distinguish accounts: services fail for one model only, and a description may
+ *  have another path. */
 const ACCOUNT_FIELDS: readonly string[] = ['provider', 'model', 'region', 'description'];
 
-/** The settings that say whose account it is, and not what it shall do. */
+/** The settings that identify the account, without those of its use. */
 export function accountIn(settings: object): Record<string, unknown> {
   const fields = Object.entries(settings).filter(
     ([name]) => ACCOUNT_FIELDS.includes(name) || ADDRESS_NAME.test(name) || isServiceSecret(name),
@@ -188,7 +188,7 @@ const secretNames: ReadonlySet<string> = new Set([
   ...Object.values(ROWS).flatMap((rows) => Object.values(rows).flatMap(secretsOfRow)),
 ]);
 
-/** Whether a service's field of that name is a secret: sealed when stored, masked in answers. */
+/** Whether a service's field with that name is a secret: sealed when stored, masked in answers. */
 export function isServiceSecret(name: string): boolean {
   return secretNames.has(name) || isSecretName(name);
 }
@@ -204,7 +204,7 @@ function isMarked(schema: unknown): boolean {
   return schema['secret'] === true || Object.values(schema).some(isMarked);
 }
 
-/** Clients send null for a field that is not set. */
+/** The fields without null, which clients send for a field that is not set. */
 export function withoutNulls(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const set = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(set);

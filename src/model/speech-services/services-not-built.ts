@@ -1,12 +1,12 @@
-// Services whose names clients know, from the reference's configuration API or other platforms, and that this version does
-// not have: what stands against each, in words that end a sentence. The tables of docs/services.md say the same.
+// Services that clients know from the reference's configuration API or other platforms and that this version does not
+// have, with the reason as the end of a sentence. The tables of docs/services.md list the same.
 
 const NOT_BUILT: Readonly<Record<string, string>> = {
   google_vertex: 'it wants tokens of a service account; google takes a key of the Gemini API',
   aws_bedrock: 'it wants signed requests; anthropic and openrouter take a key',
   aws_transcribe: 'it wants signed addresses and event streams',
   aws_polly: 'it wants signed requests',
-  // As a recogniser: it is a language model and a voice.
+  // Reason for the recogniser: Google's language model and voice are built.
   google: 'its recogniser takes gRPC alone',
   riva: 'it takes gRPC alone',
   kyutai: 'its messages are MessagePack',
@@ -15,11 +15,11 @@ const NOT_BUILT: Readonly<Record<string, string>> = {
   dograh: 'it is the hosted service of another platform',
 };
 
-/** Undefined for a name that nobody knows. Of services that this version has for another job, only those whose own
- *  service for this one is not built. */
+/** Why a service is not built; undefined for an unknown name. A service that this version has for another job is
+ *  included only if its own service for this one is not built. */
 export function whyNotBuilt(provider: string): string | undefined {
   return Object.hasOwn(NOT_BUILT, provider) ? NOT_BUILT[provider] : undefined;
 }
 
-/** Their names. */
+/** Names of the services that are not built. */
 export const servicesNotBuilt: readonly string[] = Object.keys(NOT_BUILT);

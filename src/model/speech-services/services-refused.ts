@@ -1,4 +1,4 @@
-// An error that lists what is wrong with services, one by one. Source: contract §10.4.
+// An error with a list of the services' problems. Source: contract §10.4.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -10,12 +10,12 @@ export const serviceProblem = z.object({ model: z.string(), message: z.string() 
 export class ServicesRefused extends GatewayError {
   constructor(problems: readonly ServiceProblem[]) {
     const text = problems.map(({ model, message }) => `${model}: ${message}`).join('; ');
-    // The list too is a fact, so that it survives the way from one process to another.
+    // The list is a fact too, so that it reaches other processes with the error.
     super('SERVICES_INVALID', { problems: text, list: JSON.stringify(problems) });
   }
 }
 
-/** The problems that an error of that code lists. */
+/** The problems in an error of that code. */
 export function serviceProblemsIn({ facts, message }: GatewayError): ServiceProblem[] {
   const listed = z.array(serviceProblem).safeParse(parseJson(String(facts['list'] ?? ''))).data;
   return listed ?? [{ model: 'all', message }];

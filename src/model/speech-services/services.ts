@@ -7,7 +7,7 @@ import { ttsServices } from './schemas/tts.ts';
 /** Every service of this version: job, name, settings. */
 export const services = { llm: llmServices, stt: sttServices, tts: ttsServices } as const;
 
-/** The service of a gateway where no other is configured; null for a job that it cannot do. */
+/** The service of a gateway without configured ones; null for a job that it cannot do. */
 export interface SpeechServiceNames {
   llm: keyof typeof services.llm;
   stt: keyof typeof services.stt | null;

@@ -1,5 +1,5 @@
-// The services of one call, resolved: the workflow's override, else the organization's configuration, else that of one
-// user, else none, which means the gateway's own. A pure function of what is stored. Source: contract §10.4.
+// Resolves the services of one call: the workflow's override, else the organization's configuration, else that of one
+// user, else none, which means the gateway's own. Pure. Source: contract §10.4.
 
 import type { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -29,14 +29,14 @@ export type LlmSettings = SettingsOf<typeof llmServices>;
 export type SttSettings = SettingsOf<typeof sttServices>;
 export type TtsSettings = SettingsOf<typeof ttsServices>;
 
-/** For each job the primary service, then its fallbacks. Empty: the gateway's own. */
+/** The primary service of each job, then its fallbacks. Empty: the gateway's own. */
 export interface SpeechSettings {
   readonly stt: readonly SttSettings[];
   readonly tts: readonly TtsSettings[];
   readonly llm: readonly LlmSettings[];
 }
 
-/** What is wrong with the service of a job, without secrets. Wire shape of the contract (§10.4). */
+/** A problem of the service of a job, without secrets. Wire shape of the contract (§10.4). */
 export interface ServiceProblem {
   /** `llm`, `tts`, `stt`, or `all`. */
   model: string;
@@ -44,7 +44,7 @@ export interface ServiceProblem {
 }
 
 export interface StoredSettings {
-  /** The organization's configuration with its secrets. Undefined: none. */
+  /** The organization's configuration with its secrets; undefined if it has none. */
   organization: unknown;
   /** The sections of one user, in the older shape. */
   legacyUser?: unknown;
@@ -52,7 +52,8 @@ export interface StoredSettings {
   workflow: Readonly<Record<string, unknown>>;
 }
 
-/** Takes one key of a list, for the whole call. `settingsOf`: the settings with that key; undefined if they are wrong. */
+/** Picks one key of a list for the whole call. `settingsOf`: the settings with that key; undefined if they are
+ *  wrong. */
 export type PickKey = (
   keys: readonly string[],
   of: { job: SpeechJob; settingsOf: (key: string) => object | undefined },
@@ -113,8 +114,8 @@ function legacySections(stored: unknown): ConfiguredSections {
 
 const JOBS = ['llm', 'tts', 'stt'] as const;
 
-/** The older override: its fields over those of a section; of another provider in place of the section. A service
- *  without a key gets the one that `base` has for the same account. */
+/** Applies the older override: its fields over those of a section; with another provider it replaces the section. A
+ *  service without a key gets the one that `base` has for the same account. */
 export function mergedSections(
   base: ConfiguredSections,
   parts: Readonly<Record<string, unknown>>,
@@ -132,7 +133,7 @@ export function mergedSections(
   return merged;
 }
 
-/** Without the secrets of `base`, which `withSecretsOf` adds where they belong. */
+/** One merged section without the secrets of `base`, which `withSecretsOf` adds where they belong. */
 function mergedSection(
   base: ConfiguredSection | undefined,
   part: Readonly<Record<string, unknown>>,

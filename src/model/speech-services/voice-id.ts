@@ -1,6 +1,6 @@
-// The id of an ElevenLabs voice in what settings name.
+// Extracts the id of an ElevenLabs voice from a setting.
 
-/** Lists of voices show "Name - id". */
+/** Id of a voice, also from the form "Name - id" of voice lists. */
 export function voiceId(voice: string): string {
   return voice.split(' - ').at(-1)?.trim() ?? voice;
 }

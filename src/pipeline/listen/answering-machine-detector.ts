@@ -1,35 +1,34 @@
-// Answering machine detection (AMD) in the callee's audio: a long greeting means a machine, a short word followed
-// by silence a person, and a beep is certain. It makes no sound.
-// Source: speech §2 (parameters of app_amd, jambonz, LiveKit); contract §8.8.
+// Answering machine detection (AMD) in the callee's audio: a long greeting means a machine, a short word followed by
+// silence a person, and a beep is certain. Source: speech §2 (parameters of app_amd, jambonz, LiveKit); contract §8.8.
 
 import { FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../audio/pcm.ts';
 
 export type AnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
 
 export interface AnsweringMachineTuning {
-  /** Speech without a longer pause than the limit below is a recording. */
+  /** Length of speech without a longer pause than PAUSE_MS from which it is a recording. */
   longSpeechMs: number;
 }
 
 export interface AnsweringMachineOptions extends AnsweringMachineTuning {
-  /** At most twice: a beep may follow an earlier result. */
+  /** Called at most twice: a beep may follow an earlier result. */
   onVerdict: (answeredBy: AnsweredBy) => void;
 }
 
-/** Pauses inside a greeting are shorter than this. */
+/** Longest pause inside a greeting. */
 const PAUSE_MS = 700;
-/** After "hello?" a person waits for at least this long. */
+/** Shortest pause of a person after "hello?". */
 const WAIT_MS = 800;
-/** Without any word for this long, the result is "unknown". */
+/** Time without any word after which the result is "unknown". */
 const SILENT_MS = 10_000;
-/** Detection ends after this time. */
+/** Time after which detection ends. */
 const BEEP_MS_MAX = 60_000;
 
 export class AnsweringMachineDetector {
   readonly #options: AnsweringMachineOptions;
   readonly #beep = new BeepDetector();
   #startMs: number | undefined;
-  /** Of the current words. */
+  /** Milliseconds of speech in the current words. */
   #speechMs: number | undefined;
   #voiceMs = 0;
   #verdict: AnsweredBy | undefined;
@@ -38,7 +37,7 @@ export class AnsweringMachineDetector {
     this.#options = options;
   }
 
-  /** A frame of the callee, with its level, and whether it belongs to speech. In order of time. */
+  /** Takes a frame of the callee, its level, and whether it is speech, in order of time. */
   push(frame: Int16Array, levelDb: number, isVoice: boolean, atMs: number): void {
     this.#startMs ??= atMs;
     if (this.#verdict === 'human' || this.#verdict === 'machine_end_beep') return;
@@ -72,15 +71,15 @@ export class AnsweringMachineDetector {
 const BEEP_HZ = { min: 600, max: 2_500 };
 const BEEP_FRAMES = { min: 120 / FRAME_MS, max: 2_000 / FRAME_MS };
 const BEEP_DB_MIN = -35;
-/** How much the level falls when the beep has ended. */
+/** Fall of the level at the end of a beep. */
 const FALL_DB = 12;
 /** Share of a frame's energy that one tone does not explain: G.711 leaves up to 0.003 of a soft tone; two tones
  *  and speech leave more. */
 const REST_MAX = 0.004;
-/** Allowed change of frequency from frame to frame. */
+/** Largest change of frequency from frame to frame. */
 const DRIFT_HZ_MAX = 15;
 const DRIFT_DB_MAX = 3;
-/** A frame that is half tone and half silence is between the two. */
+/** Frames of the tone's end: one that is half tone and half silence is between the two. */
 const END_FRAMES_MAX = 2;
 
 /** Detects one steady tone that ends in silence. */
@@ -91,7 +90,7 @@ class BeepDetector {
   /** Frames since the last frame with the tone. */
   #after = 0;
 
-  /** Whether a tone sounds that would be a beep if it ended soon. It is not the silence after a word. */
+  /** Whether a tone sounds that would be a beep if it ended soon. It does not count as the silence after a word. */
   get mayBeOne(): boolean {
     return this.#frames >= BEEP_FRAMES.min && this.#frames <= BEEP_FRAMES.max;
   }

@@ -1,19 +1,19 @@
-// Echo detection: whether the caller's audio contains the agent's own voice. It compares the envelope of the
-// caller's audio with that of the played audio, over all delays of telephone echo; it cancels nothing.
+// Detects whether the caller's audio contains the agent's own voice as echo, by comparing the envelopes of both over
+// all delays of telephone echo. It cancels nothing.
 
 import { LEVEL_MIN_DB } from '../../audio/gain.ts';
 import { FRAME_MS } from '../../audio/pcm.ts';
 
 /** Frames kept of each side; a power of two. */
 const FRAMES = 128;
-/** Frames compared: an echo is there as long as the agent speaks, an interruption is not. */
+/** Frames that are compared: an echo lasts as long as the agent speaks, an interruption does not. */
 const COMPARED = 50;
 /** Range of echo delays: 20 to 440 ms. */
 const LAG_MIN = 1;
 const LAG_MAX = 22;
 /** Frames of the agent whose echo may be in the compared frames. */
 const SHAPED = COMPARED + LAG_MAX;
-/** Correlation from which on two envelopes are the same sound. */
+/** Correlation from which two envelopes are the same sound. */
 const ALIKE = 0.7;
 /** An envelope with less variation has no shape to compare. */
 const FLAT = 1;
@@ -21,15 +21,15 @@ const FLAT = 1;
 const QUIET_DB = -50;
 /** Sound this far below the agent's level is its echo or noise, of any shape. */
 const FAINT_DB = 24;
-/** With too few frames to compare, only a sound this far below the agent's level counts as echo. */
+/** The same with too few frames for a comparison. */
 const CLEAR_DB = 7;
 /** Frames of the agent's voice that are enough for a comparison: 600 ms. */
 const ENOUGH = 30;
-/** The latest frames are compared in level with earlier ones: */
+/** Latest frames whose level is compared with earlier ones. */
 const MOMENT = 8;
-/** of those, frames that are at most this far below the agent's loudest, */
+/** Largest distance in dB of those frames from the agent's loudest one. */
 const ECHO_RANGE_DB = 20;
-/** if there are at least this many. */
+/** Fewest such frames for a comparison. */
 const COUPLED = 15;
 /** Audio this much above its expected echo contains another sound: room acoustics change the level by less. */
 const EXCEEDS_DB = 6;
@@ -38,8 +38,8 @@ const LEARNED_DB = 6;
 /** Rates of learning the echo level: up fast, down slowly, because its loudest counts. */
 const LEARNING_UP = 0.5;
 const LEARNING_DOWN = 0.02;
-/** Increase in dB when two powers are added, by how far the weaker is below the stronger: a table whose steps
- *  are so small that the nearest entry is wrong by less than 0.02 dB, up to where the increase is below that. */
+/** Increase in dB when two powers are added, by their difference in dB. The steps are so small that the nearest entry
+ *  is wrong by less than 0.02 dB; the table ends where the increase is below that. */
 const STEPS_PER_DB = 16;
 const STEPS = 25 * STEPS_PER_DB;
 const ADDED_DB = Float64Array.from({ length: STEPS + 1 }, (_, step) =>
@@ -61,7 +61,7 @@ export class EchoDetector {
   /** Learned echo level relative to the agent's in dB (below 0); NaN until an echo was found. */
   #couplingDb = Number.NaN;
 
-  /** The caller's frame at media time `atMs`. */
+  /** Takes the caller's frame at media time `atMs`. */
   incoming(frameDb: number, atMs: number): void {
     const frame = Math.round(atMs / FRAME_MS);
     for (let each = Math.max(this.#latest + 1, frame - FRAMES); each < frame; each++) {
@@ -71,7 +71,7 @@ export class EchoDetector {
     this.#incoming[frame & (FRAMES - 1)] = frameDb;
   }
 
-  /** A frame of the agent that was played at media time `atMs`. */
+  /** Takes a frame of the agent that was played at media time `atMs`. */
   outgoing(frameDb: number, atMs: number): void {
     const frame = Math.round(atMs / FRAME_MS);
     this.#silence(frame);
@@ -127,7 +127,7 @@ export class EchoDetector {
     return found;
   }
 
-  /** The agent's envelope as it would come back: frames below the noise floor are flat. */
+  /** Fills `shaped` with the agent's envelope as it would return: frames below the noise floor are flat. */
   #shape(): void {
     let quietest = 0;
     for (let back = 0; back < COMPARED; back++) {
@@ -145,7 +145,7 @@ export class EchoDetector {
     }
   }
 
-  /** Whether the caller's audio is louder at this moment than the echo of `lag` frames was until then. */
+  /** Whether the caller's audio is louder than the echo of `lag` frames was until now. */
   #exceeds(lag: number): boolean {
     const audibleDb = this.#loudest(this.#outgoing, FRAMES - 1) - ECHO_RANGE_DB;
     let sum = 0;
@@ -195,7 +195,7 @@ export class EchoDetector {
     return count;
   }
 
-  /** The caller's compared frames less their mean, and their variance times the number of frames. */
+  /** Fills in the caller's compared frames less their mean. Returns their variance times the number of frames. */
   #center(): number {
     let sum = 0;
     for (let back = 0; back < COMPARED; back++) {

@@ -1,5 +1,5 @@
-// Voice activity detection (VAD): cuts the caller's frames into windows, and turns their probabilities into speech
-// with hysteresis, with the time of its real onset. The use of speech is decided elsewhere.
+// Voice activity detection (VAD): cuts the caller's frames into windows, and derives speech from their probabilities
+// with hysteresis, with the time of its real onset.
 
 import { LEVEL_MIN_DB } from '../../audio/gain.ts';
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../audio/pcm.ts';
@@ -7,40 +7,40 @@ import type { VadModel, VadStream } from '../../audio/vad/vad.ts';
 
 const WINDOW_SAMPLES = 256;
 const WINDOW_MS = 32;
-/** Speech begins at or above the first value, and ends below the second. */
+/** Probability at which speech begins, and the one below which it ends. */
 const ON = 0.5;
 const OFF = 0.35;
-/** A window with this probability needs no second one. */
+/** Probability of a window that needs no second one. */
 const SURE = 0.85;
 /** Duration of voice that counts as speech; less is a click. */
 const SPEECH_MS_MIN = 2 * WINDOW_MS;
 /** Silence that ends speech; the closure of a consonant is shorter. */
 const SILENCE_MS = 3 * WINDOW_MS;
-/** The detector lags: the real onset is searched this far back, */
+/** Frames before the detection that are searched for the real onset, as the detector lags. */
 const ONSET_FRAMES_MAX = 8;
-/** among frames this much above the noise floor. */
+/** Level above the noise floor of the onset's frames. */
 const ONSET_DB = 9;
-/** The noise floor is the quietest frame of the last one to two of these periods: a second of speech always has
+/** Period of the noise floor, which is the quietest frame of the last one to two of them: a second of speech always has
  *  a closure. */
 const FLOOR_FRAMES = 50;
 const FLOOR_DB_MIN = -65;
-/** In silence with a low noise floor, windows no louder than this above it are skipped. Measured on speech: no
- *  speech is missed, its begin is detected 10 to 30 ms earlier at the median, its end as before. */
+/** Level above a low noise floor up to which windows in silence are skipped. Measured on speech: no speech is missed,
+ *  its start is detected 10 to 30 ms earlier at the median, its end as before. */
 const SKIP_DB = 6;
-/** With a higher noise floor no window is skipped: the end of speech would be detected 30 ms later. */
+/** Highest noise floor with skipped windows: above it the end of speech would be detected 30 ms later. */
 const SKIP_FLOOR_DB_MAX = -50;
-/** At most this many windows in a row are skipped, so that a voice as even as noise is detected after that time. */
+/** Windows in a row that may be skipped, so that a voice as even as noise is detected after that time. */
 const SKIP_MAX = 3;
-/** A window is skipped only if the last one that was run had a lower probability. */
+/** Highest probability of the last window that was run before a skipped one. */
 const SKIP_PROBABILITY_MAX = 0.1;
-/** Frames with a larger gap between them do not share a window. */
+/** Largest gap between two frames of one window. */
 const JUMP_MS = 40;
-/** Without frames for this long, any speech is over. */
+/** Time without frames after which speech is over. */
 const NO_MEDIA_MS = 300;
 
 /** The current voice. One object, changed in place. */
 export interface VoiceActivity {
-  /** `possible`: one window of voice, not yet enough for speech. */
+  /** State of the voice. `possible`: one window of voice, not yet enough for speech. */
   state: 'silent' | 'possible' | 'speech';
   /** Media time of the estimated onset of the latest voice. */
   onsetMs: number;
@@ -71,8 +71,8 @@ export class VoiceActivityDetector {
   #skipped = 0;
   #probability = 1;
 
-  /** `onWindow` is called after each window, when `voice` is up to date: during `push`, or a little later when
-   *  the detector batches the windows of many calls. If it throws then, `onBroken` is called. */
+  /** `onWindow` is called after each window, when `voice` is up to date: during `push`, or a little later when the
+   *  detector batches the windows of many calls. If it throws, `onBroken` is called. */
   constructor(options: {
     vad: VadModel;
     onWindow: () => void;
@@ -85,7 +85,7 @@ export class VoiceActivityDetector {
     });
   }
 
-  /** A frame (borrowed) at media time `atMs`, and its level. */
+  /** Takes a frame (borrowed) at media time `atMs`, and its level. */
   push(frame: Int16Array, atMs: number, frameDb: number): void {
     if (atMs - this.positionMs > JUMP_MS) this.#jump();
     this.positionMs = Math.max(this.positionMs, atMs + FRAME_MS);
@@ -174,7 +174,7 @@ export class VoiceActivityDetector {
     voice.peak = probability;
   }
 
-  /** Searches back from the first window of voice as long as frames are above the noise floor. */
+  /** Searches the onset back from the first window of voice, as long as frames are above the noise floor. */
   #onset(endMs: number): number {
     const windowMs = endMs - WINDOW_MS;
     const floorDb = this.#floorDb();

@@ -3,11 +3,11 @@
 
 /** Shortest wait: two packets that follow a missing one arrive within it. */
 const WAIT_MS_MIN = 40;
-/** Longest wait: more would be heard as delay of all audio held meanwhile. */
+/** Longest wait, as it delays all audio held meanwhile. */
 const WAIT_MS_MAX = 120;
-/** Packets whose delay is spread evenly up to a limit have a third of it as jitter; the packet's own length
- *  passes before a later packet can arrive at all. Measured: with a factor of 3 no fewer packets came too late,
- *  and all were delayed more. */
+/** Wait as a multiple of the jitter. Packets whose delay is spread evenly up to a limit have a third of it as jitter;
+ *  the packet's own length passes before a later packet can arrive. Measured: with a factor of 3 no fewer packets came
+ *  too late, and all were delayed more. */
 const WAITS_PER_JITTER = 2;
 const SMOOTHING = 16;
 
@@ -16,12 +16,12 @@ export class ArrivalJitter {
   jitterMs = 0;
   #wayMs = Number.NaN;
 
-  /** Milliseconds from the first packet after a missing one until the missing one is given up. */
+  /** Milliseconds from the first packet after a missing one until the missing one is abandoned. */
   get waitMs(): number {
     return Math.max(WAIT_MS_MIN, Math.min(WAIT_MS_MAX, WAITS_PER_JITTER * this.jitterMs));
   }
 
-  /** A packet with stream time `streamMs` arrived at `nowMs` of another clock. */
+  /** Takes a packet with stream time `streamMs` that arrived at `nowMs` of another clock. */
   arrived(streamMs: number, nowMs: number): void {
     const wayMs = nowMs - streamMs;
     const differenceMs = Math.abs(wayMs - this.#wayMs);
@@ -29,7 +29,7 @@ export class ArrivalJitter {
     if (!Number.isNaN(differenceMs)) this.jitterMs += (differenceMs - this.jitterMs) / SMOOTHING;
   }
 
-  /** The stream starts again. */
+  /** Forgets the last packet: the stream starts again. */
   reset(): void {
     this.#wayMs = Number.NaN;
   }

@@ -4,7 +4,7 @@
 import { FRAME_MS } from '../../audio/pcm.ts';
 
 export interface BatchedReadSource {
-  /** From here on audio is delivered during `take`; after `false`, by events again. */
+  /** Delivers audio during `take` from here on; after `false`, by events again. */
   setBatched(on: boolean): void;
   readNow(): void;
 }
@@ -13,12 +13,12 @@ export class BatchedReader {
   readonly #inflow: BatchedReadSource | undefined;
   #isGathering = false;
 
-  /** Undefined: the caller's audio is always delivered by events. */
+  /** `inflow`: undefined if the caller's audio is always delivered by events. */
   constructor(inflow: BatchedReadSource | undefined) {
     this.#inflow = inflow;
   }
 
-  /** The call's turn; the next one comes after `strideMs`. */
+  /** Reads at the call's turn; the next one comes after `strideMs`. */
   poll(strideMs: number): void {
     this.#gather(strideMs > FRAME_MS);
     if (this.#isGathering) this.#inflow?.readNow();

@@ -1,19 +1,19 @@
-// Clock recovery: maps the caller's stream time to media time despite the drift between both clocks. The stream
-// counts by the far end's clock and arrives with jitter; the smallest delay of the last seconds is the true offset
-// between both clocks. The offset follows it slowly, one sample per frame. No audio passes here.
+// Clock recovery: maps the caller's stream time to media time despite the drift between both clocks. The far end's
+// clock counts the stream, which arrives with jitter; the smallest delay of the last seconds is the true offset, which
+// is followed by one sample per frame.
 
 import { RATE_HZ } from '../../audio/pcm.ts';
 
-/** The smallest delay is taken over one to two of these periods: long against jitter, short against drift (100
+/** Period of the smallest delay, which is taken over one to two of them: long against jitter, short against drift (100
  *  ppm are 0.8 ms in 8 s). */
 const WINDOW_MS = 4_000;
-/** Packets whose delay stays this far above the offset mean that the network path changed, */
+/** Delay above the offset that means that the network path changed. */
 const JUMP_MS = 80;
-/** if all packets do so for this long: a burst after a stall arrives in less. */
+/** Time for which all packets must have it: a burst after a stall arrives in less. */
 const JUMP_AFTER_MS = 400;
-/** Until then the offset follows at once: the first packets are often late. */
+/** Packets during which the offset follows at once: the first ones are often late. */
 const SETTLE_PACKETS = 50;
-/** One sample: inaudible, and 50 times faster than any clock drifts. */
+/** Change of the offset per frame: one sample, which is inaudible, and 50 times faster than any clock drifts. */
 const SLEW_MS = 1_000 / RATE_HZ;
 
 export class ClockRecovery {
@@ -26,7 +26,7 @@ export class ClockRecovery {
   #highSinceMs = Number.NaN;
   #highLeastMs = Number.POSITIVE_INFINITY;
 
-  /** A packet that ends at `streamEndMs` of the stream arrived at `nowMs` of media time. */
+  /** Takes a packet that ends at `streamEndMs` of the stream and arrived at `nowMs` of media time. */
   arrived(streamEndMs: number, nowMs: number): void {
     const delayMs = nowMs - streamEndMs;
     if (this.#packets === 0) this.#restart(delayMs, nowMs);

@@ -14,34 +14,34 @@ import { framesConcealed } from '../../metrics/metrics.ts';
 import { ArrivalJitter } from './arrival-jitter.ts';
 import { ClockRecovery } from './clock-recovery.ts';
 
-/** `frame` is borrowed; `atMs` is the media time of its first sample. */
+/** Handler of frames. `frame` is borrowed; `atMs` is the media time of its first sample. */
 export type FrameHandler = (frame: Int16Array, atMs: number) => void;
 
-/** The buffer waits for missing packets (arrival-jitter.ts) only where at most this much is missing before the
- *  first that came: a longer gap is a pause of the sender. */
+/** Largest gap before the first packet after it for which the buffer waits (arrival-jitter.ts): a longer gap is a pause
+ *  of the sender. */
 const WAIT_SAMPLES_MAX = 6 * FRAME_SAMPLES;
-/** Gaps up to this length are concealed, */
+/** Longest gap that is concealed. */
 const CONCEAL_SAMPLES_MAX = CONCEALED_SAMPLES_MAX;
-/** longer ones become silence, long enough to end any speech. The rest is a jump in media time. */
+/** Longest silence for a longer gap, enough to end any speech. The rest is a jump in media time. */
 const SILENCE_SAMPLES_MAX = RATE_HZ / 2;
 /** Packets held while an earlier one is missing: 120 ms in packets of 10 ms. */
 const HELD_MAX = 12;
 /** Packet lengths with shared decode buffers: a far end has one length, all far ends a few. */
 const SHARED_MAX = 32;
-/** Longer packets are not held. */
+/** Longest packet that is held. */
 const HELD_SAMPLES_MAX = 3 * FRAME_SAMPLES;
 /** Samples of one packet: half a second. Longer packets are cut. */
 const PACKET_SAMPLES_MAX = RATE_HZ / 2;
-/** A timestamp this far from the expected one starts a new stream. */
+/** Distance of a timestamp from the expected one that starts a new stream. */
 const RESTART_BACK_SAMPLES = 2 * RATE_HZ;
 const RESTART_AHEAD_SAMPLES = 120 * RATE_HZ;
 /** Age of a packet in a backlog above which it is dropped; younger ones are processed late, and recorded. */
 const BACKLOG_MS_MAX = 1_000;
-/** Timestamps of an exact sender may be off by rounding, */
+/** Rounding error of an exact sender's timestamps. */
 const ROUNDING_SAMPLES = 24;
-/** and the error of a sender that uses its wall clock. */
+/** Error of a sender that uses its wall clock. */
 const WALL_CLOCK_SAMPLES = 4 * FRAME_SAMPLES;
-/** History that the concealment needs. */
+/** Frames of history that the concealment needs. */
 const RING_FRAMES = Math.ceil(CONCEALMENT_SAMPLES / FRAME_SAMPLES) + 1;
 const PER_MS = RATE_HZ / 1_000;
 
@@ -55,11 +55,11 @@ interface Held {
 
 // Decode buffers shared by all calls: the samples become frames before another call decodes.
 const filler = new Int16Array(FRAME_SAMPLES);
-/** By the number of samples of a packet. */
+/** Decode buffers by the number of samples of a packet. */
 const shared = new Map<number, Int16Array>();
 
 export class Depacketizer {
-  /** Packets that came after their position was filled, and duplicates. */
+  /** Number of packets that came after their position was filled, and of duplicates. */
   late = 0;
   duplicates = 0;
   concealed = 0;
@@ -81,7 +81,7 @@ export class Depacketizer {
   /** Samples of dropped packets without a timestamp, since the last packet. */
   #dropped = 0;
   #wallClock = false;
-  /** At most HELD_MAX, allocated when needed. */
+  /** Held packets, at most HELD_MAX, allocated when needed. */
   readonly #held: Held[] = [];
   #heldCount = 0;
 
@@ -95,7 +95,7 @@ export class Depacketizer {
     if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
   }
 
-  /** One packet, borrowed. `timestampMs` is the stream time of its start or NaN; `nowMs` is media time. */
+  /** Takes one packet, borrowed. `timestampMs` is the stream time of its start or NaN; `nowMs` is media time. */
   push(payload: Uint8Array, timestampMs: number, nowMs: number): void {
     const pcm = this.#decode(payload);
     const count = Math.min(pcm.length, PACKET_SAMPLES_MAX);
@@ -109,7 +109,8 @@ export class Depacketizer {
     this.#lastStart = start;
   }
 
-  /** For a packet of a backlog: its milliseconds if it is too old, which makes it a gap; 0 if it is to be pushed. */
+  /** Decides about a packet of a backlog. Returns its milliseconds if it is too old, which makes it a gap; 0 if it is
+   *  to be pushed. */
   dropIfOld(payload: Uint8Array, timestampMs: number, nowMs: number): number {
     if (this.#next === undefined) return 0;
     const isStamped = !Number.isNaN(timestampMs);
@@ -121,7 +122,7 @@ export class Depacketizer {
     return ms;
   }
 
-  /** Releases what was held back long enough. */
+  /** Releases packets that were held long enough. */
   tick(nowMs: number): void {
     while (this.#heldCount > 0 && nowMs - this.#heldSinceMs() >= this.#jitter.waitMs)
       this.#giveUp();

@@ -2,9 +2,9 @@
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 
-/** A pause between keys that ends an entry. */
+/** Pause between keys that ends an entry. */
 const PAUSE_MS = 2_000;
-/** Keys of one entry: longer than any number that people enter. */
+/** Longest entry: longer than any number that people enter. */
 const KEYS_MAX = 32;
 
 export interface DigitEntry {
@@ -25,19 +25,19 @@ export class DigitCollector {
     this.expect(OPEN_SPEECH);
   }
 
-  /** Keys pressed before count for the new expected input: callers type ahead. */
+  /** Sets the expected input. Keys pressed before count for it: callers type ahead. */
   expect({ digits, slots, closed }: ExpectedInput): void {
     if (digits !== undefined) {
       this.#countMax = Math.max(1, Math.min(KEYS_MAX, digits.countMax));
       this.#terminator = digits.terminator;
       return;
     }
-    // A menu takes one key; anything else may be a number of any length.
+    // A menu takes one key; any other input may be a number of any length.
     this.#countMax = closed && !slots.includes('digits') ? 1 : KEYS_MAX;
     this.#terminator = this.#countMax === 1 ? null : '#';
   }
 
-  /** One key (0-9 * # A-D) at `nowMs`. Returns the entry if this completes it. */
+  /** Takes one key (0-9 * # A-D) at `nowMs`. Returns the entry if this completes it. */
   push(key: string, nowMs: number): DigitEntry | undefined {
     if (this.#keys === '') this.#startMs = nowMs;
     this.#lastMs = nowMs;

@@ -4,12 +4,12 @@
 import { FRAME_MS } from '../../audio/pcm.ts';
 import { DtmfDetector } from '../../audio/tones/dtmf-detector.ts';
 
-/** A provider signals a key at its release, after it was detected in the audio. A key held for longer than this
- *  counts again. */
+/** Time in which a provider may signal a detected key, which it does at its release. A key held for longer counts
+ *  again. */
 const SIGNAL_MS_MAX = 3_000;
 /** Detected keys that may still be signalled: more than a caller presses in that time. */
 const HEARD_MAX = 32;
-/** Frames with a larger gap between them do not share a tone. */
+/** Largest gap between two frames of one tone. */
 const JUMP_MS = 40;
 
 export class InBandDtmf {
@@ -28,7 +28,7 @@ export class InBandDtmf {
     });
   }
 
-  /** A frame (borrowed) that begins at `atMs` of media time. */
+  /** Takes a frame (borrowed) that begins at `atMs` of media time. */
   push(frame: Int16Array, atMs: number): void {
     if (this.#isSignalled) return;
     if (Math.abs(atMs - this.#nextMs) > JUMP_MS) this.#detector.reset();
@@ -37,12 +37,12 @@ export class InBandDtmf {
     else this.#detector.push(frame);
   }
 
-  /** Until then, in media time, detected tones may be the echo of our own. */
+  /** Ignores tones up to this media time, which may be the echo of our own. */
   ignoreUntil(ms: number): void {
     this.#deafUntilMs = ms;
   }
 
-  /** The provider signalled a key at media time `nowMs`. False if it was already detected in the audio. */
+  /** Notes a key that the provider signalled at media time `nowMs`. False if it was already detected in the audio. */
   noteSignalled(key: string, nowMs: number): boolean {
     this.#isSignalled = true;
     let first = this.#heard.shift();

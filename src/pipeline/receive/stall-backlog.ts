@@ -21,7 +21,7 @@ export class StallBacklog {
     this.#onFault = onFault;
   }
 
-  /** Whether the packet is dropped. The first that is not ends the backlog: MEDIA_BACKLOG. */
+  /** Whether the packet is dropped. The first one that is not ends the backlog, which is reported as MEDIA_BACKLOG. */
   drops(payload: Uint8Array, timestampMs: number, nowMs: number): boolean {
     if (this.#clock.lastStall() !== undefined) {
       const ms = this.#decoder.dropIfOld(payload, timestampMs, nowMs);

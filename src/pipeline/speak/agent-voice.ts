@@ -1,5 +1,5 @@
-// The agent's side of a call: joins synthesis, playout and the wire. The result of each utterance goes to the
-// listener. The caller's state is not known here.
+// The agent's side of a call: joins synthesis, playout and the wire. Reports the result of each utterance to its
+// listener.
 
 import type { Codec } from '../../codec/codec.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
@@ -26,11 +26,11 @@ export interface AgentVoiceListener {
   onPlayed: PlayedListener;
   onUsage(usage: ServiceUsage): void;
   onFault(error: GatewayError): void;
-  /** An event may have occurred outside a call from above: the listener may deliver its events. */
+  /** An event may have occurred outside a call from the owner: the listener may deliver its events. */
   onSettled(): void;
 }
 
-/** Services differ by node; the plan of a call bounds their number. */
+/** Voice of a node. The plan of a call bounds their number. */
 export interface SpokenWith {
   tts: TextToSpeech;
   voice: string | undefined;
@@ -47,7 +47,7 @@ export interface AgentVoiceOptions extends SpokenWith {
   wire: AudioWire;
   lead: SendAheadOptions;
   marks: boolean;
-  /** Default: none. */
+  /** Background noise. Default: none. */
   ambient?: BackgroundNoise | undefined;
   listener: AgentVoiceListener;
 }
@@ -56,9 +56,9 @@ export class AgentVoice {
   readonly playout: Playout;
   readonly #clock: Clock;
   readonly #mediaMs: () => number;
-  /** Of each voice that the call has had: one that is left still speaks what was begun with it. */
+  /** Speakers of each voice that the call has had: a former one still speaks what was begun with it. */
   readonly #speakers: Speaker[] = [];
-  /** What the next utterance is spoken with. */
+  /** Speaker of the next utterance. */
   #speaker: Speaker;
   readonly #listener: AgentVoiceListener;
   readonly #pause: Filler;
@@ -89,7 +89,7 @@ export class AgentVoice {
     this.#speaker = this.#speakerOf(options);
   }
 
-  /** The next utterance is spoken with this. What was begun before goes on as it began. */
+  /** Sets the voice of the next utterance. Utterances that were begun continue with theirs. */
   use(spoken: SpokenWith): void {
     if (!this.#closed) this.#speaker = this.#speakerOf(spoken);
   }
@@ -145,7 +145,7 @@ export class AgentVoice {
     };
   }
 
-  /** A recorded clip with the words `text`; `samples` (at most a minute; borrowed, never changed) are played
+  /** Queues a recorded clip with the words `text`; `samples` (at most a minute; borrowed, never changed) are played
    *  like an utterance of one sentence. False if the queue is full. */
   play(id: number, interruptible: boolean, clip: { text: string; samples: Int16Array }): boolean {
     const utterance = this.#queue(id, interruptible);
@@ -164,8 +164,8 @@ export class AgentVoice {
     return isQueued;
   }
 
-  /** A clip that is played where the agent's own speech is not there yet, before everything queued; not at all if that
-   *  speech comes first. */
+  /** Plays a clip while the agent's own speech is missing, before everything queued; not at all if that speech comes
+   *  first. */
   interject(id: number, clip: { text: string; samples: Int16Array }): void {
     const utterance = new Utterance(id, true);
     const segment = new Segment(utterance, clip.text);
@@ -182,7 +182,7 @@ export class AgentVoice {
     this.#listener.onSettled();
   }
 
-  /** With a full queue, the utterance is over before it began. */
+  /** Queues an utterance. With a full queue, it is over before it began. */
   #queue(id: number, interruptible: boolean): Utterance {
     const utterance = new Utterance(id, interruptible);
     if (this.#closed || this.playout.full) {
@@ -200,7 +200,7 @@ export class AgentVoice {
     return this.#isAway;
   }
 
-  /** Until null the caller gets `sound`: the agent announces the caller to a transfer destination. */
+  /** Gives the caller `sound` until null, while the agent announces the caller to a transfer destination. */
   away(sound: AwaySound | null): void {
     this.#isAway = sound !== null;
     this.#pause.away(sound);
@@ -211,12 +211,12 @@ export class AgentVoice {
     else this.playout.unsuspend(this.#mediaMs());
   }
 
-  /** Starts or stops a ring-back tone, which plays in the agent's pauses. It is no utterance. */
+  /** Starts or stops a ring-back tone, which plays in the agent's pauses. It is not an utterance. */
   ring(on: boolean): void {
     this.#pause.ring(on);
   }
 
-  /** Starts or stops the waiting tone, which ends with the agent's next words too. It is no utterance. */
+  /** Starts or stops the waiting tone, which the agent's next words end too. It is not an utterance. */
   hold(on: boolean): void {
     this.#pause.hold(on);
   }

@@ -6,7 +6,7 @@ import { RATE_HZ } from '../../audio/pcm.ts';
 
 /** Cross-fade of the loop's end into its start: 50 ms. */
 const SEAM_SAMPLES = RATE_HZ / 20;
-/** Long enough that the repetition is not noticed. */
+/** Length of the built-in loop, at which the repetition is not noticed. */
 const OFFICE_SECONDS = 10;
 /** Mean square of the built-in noise: about -35 dBFS, before the volume. */
 const OFFICE_RMS = 580;

@@ -1,5 +1,5 @@
-// Decodes recorded speech and noise for calls: one channel at the rate of a call. Decodes in pieces, so that
-// running calls get their turn in between. The store reads the file.
+// Decodes recorded speech and noise for calls: one channel at the rate of a call. Decodes in pieces, so that current
+// calls are processed in between.
 
 import { RATE_HZ } from '../../audio/pcm.ts';
 import { BLOCK_SAMPLES, delayMsOf, designPhases } from '../../audio/resample/resample-filter.ts';
@@ -8,9 +8,9 @@ import { openWav, type WavFile } from '../../audio/wav.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { nextTick } from '../../std/clock.ts';
 
-/** Rates of usual files; any other would need a filter as large as the clip. */
+/** Sample rates of usual files; any other would need a filter as large as the clip. */
 const RATES_HZ = [8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000];
-/** Samples between two yields to the event loop: 0.1 s of 48 kHz, well below a millisecond of work. */
+/** Blocks between two yields to the event loop: 0.1 s of 48 kHz, well below a millisecond of work. */
 const BLOCKS_AT_ONCE = 5;
 
 /** Checks a WAV file by its header. Throws WAV_UNREADABLE, with the reason. */
@@ -19,7 +19,7 @@ export function inspectClip(bytes: Uint8Array): { seconds: number } {
   return { seconds: moments / rateHz };
 }
 
-/** A whole file at 8 kHz, stereo mixed to one channel; audio beyond `secondsMax` is dropped. The result is the
+/** Decodes a whole file to 8 kHz, stereo mixed to one channel; audio beyond `secondsMax` is dropped. The result is the
  *  caller's. Throws WAV_UNREADABLE. */
 export async function decodeClip(bytes: Uint8Array, secondsMax: number): Promise<Int16Array> {
   const wav = opened(bytes);
@@ -36,7 +36,7 @@ function opened(bytes: Uint8Array): WavFile {
   if (!RATES_HZ.includes(rateHz)) {
     throw reason(`its sample rate is ${rateHz} Hz; these are played: ${RATES_HZ.join(', ')}`);
   }
-  // As background noise it would be an empty loop.
+  // Background noise would be an empty loop.
   if (moments * RATE_HZ < rateHz) throw reason('there is no audio in it');
   return wav;
 }

@@ -1,5 +1,5 @@
-// What is sent while the agent is silent: nothing, frames for background noise (which the writer adds), a ring-back
-// tone, or a waiting tone; and the sound for the caller while the agent announces the caller to a transfer destination.
+// Audio in the agent's pauses: none, frames for background noise (which the writer adds), a ring-back tone, or a
+// waiting tone; and the sound for the caller while the agent announces the caller to a transfer destination.
 
 import { fadeOut } from '../../audio/gain.ts';
 import { ringbackTone, type ToneSamples, waitingTone } from '../../audio/tones/tone-generator.ts';
@@ -12,12 +12,12 @@ export class Filler {
   readonly #waiting = new PauseTone(waitingTone);
   readonly #away = { music: new PauseTone(waitingTone), ringback: new PauseTone(ringbackTone) };
 
-  /** `ambient`: every pause has frames. */
+  /** `ambient`: whether every pause has frames. */
   constructor(ambient: boolean) {
     this.#ambient = ambient;
   }
 
-  /** Starts the ring-back tone, with its two seconds of sound first; or stops it with one more frame, if it sounds. */
+  /** Starts the ring-back tone, with its two seconds of sound first; or stops it, with one more frame if it sounds. */
   ring(on: boolean): void {
     this.#ring.turn(on);
   }
@@ -27,13 +27,13 @@ export class Filler {
     this.#waiting.turn(on);
   }
 
-  /** Starts one of them, or stops what sounds. Neither ends with the agent's words. */
+  /** Starts one of the two sounds, or stops the current one. The agent's words do not end them. */
   away(sound: AwaySound | null): void {
     this.#away.music.turn(sound === 'music');
     this.#away.ringback.turn(sound === 'ringback');
   }
 
-  /** The next frame of the pause; false if none is to be sent: `frame` is not written then. */
+  /** Fills the next frame of the pause. False if none is to be sent; `frame` is not written then. */
   fill(frame: Int16Array): boolean {
     if (this.#ring.fill(frame) || this.#waiting.fill(frame)) return true;
     if (this.#away.music.fill(frame) || this.#away.ringback.fill(frame)) return true;
@@ -45,7 +45,7 @@ export class Filler {
 class PauseTone {
   readonly #make: () => ToneSamples;
   #tone: ToneSamples | undefined;
-  /** `ending`: it fades out in the next frame. */
+  /** State of the tone. `ending`: it fades out in the next frame. */
   #state: 'off' | 'begun' | 'heard' | 'ending' = 'off';
 
   constructor(make: () => ToneSamples) {

@@ -1,24 +1,24 @@
-// Batches frames of the same moment into one message: a message costs the socket the same at any size. It
-// keeps nothing beyond the moment: the sender flushes it.
+// Batches frames of the same moment into one message: a message costs the socket the same at any size. The sender
+// flushes it at the end of the moment.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 import type { Codec } from '../../codec/codec.ts';
 
 /** The connection to the caller, in the provider's terms. */
 export interface AudioWire {
-  /** Encoded audio, a whole number of frames; borrowed until the call returns. */
+  /** Sends encoded audio, a whole number of frames; borrowed until the call returns. */
   audio(payload: Uint8Array): void;
   mark(name: string): void;
   /** Drops the audio in the far end's buffer. */
   clear(): void;
-  /** Bytes accepted and not yet sent. */
+  /** Number of bytes accepted and not yet sent. */
   readonly bufferedBytes: number;
 }
 
 /** One buffer for all calls: it is flushed before another call fills it. */
 interface Place {
   readonly bytes: Uint8Array;
-  /** The call whose audio is in it. */
+  /** The call whose audio is in the buffer. */
   owner: FrameBatch | undefined;
 }
 
@@ -37,7 +37,7 @@ export class FrameBatch {
     this.#place = placeOf(frames > 1 ? frames * codec.frameBytes : 0);
   }
 
-  /** One encoded frame; borrowed until the call returns. */
+  /** Adds one encoded frame; borrowed until the call returns. */
   audio(payload: Uint8Array): void {
     const { bytes } = this.#place;
     if (payload.length > bytes.length - this.#filled) this.flush();

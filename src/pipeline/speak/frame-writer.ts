@@ -1,5 +1,5 @@
-// Writes one frame of PCM to the wire: gain without clicks, background noise, sample rate, codec. It keeps the gain
-// of the last sample and no audio.
+// Writes one frame of PCM to the wire: gain without clicks, background noise, sample rate, codec. Its only state is the
+// gain of the last sample.
 
 import { applyRamp } from '../../audio/gain.ts';
 import { RATE_HZ } from '../../audio/pcm.ts';
@@ -8,7 +8,7 @@ import type { Codec } from '../../codec/codec.ts';
 import type { BackgroundNoise } from './background-noise.ts';
 
 export interface FrameWire {
-  /** One encoded frame; borrowed until the call returns. */
+  /** Sends one encoded frame; borrowed until the call returns. */
   audio(payload: Uint8Array): void;
 }
 
@@ -17,7 +17,7 @@ const payloads = new Map<number, Uint8Array>();
 export class FrameWriter {
   readonly #codec: Codec;
   readonly #wire: FrameWire;
-  /** Shared by all writers with frames of as many bytes: a frame is sent before the next one is written. */
+  /** Encoded frame, shared by all writers with the same frame size: a frame is sent before the next one is written. */
   readonly #payload: Uint8Array;
   readonly #resampler: Resampler | undefined;
   readonly #ambient: BackgroundNoise | undefined;
@@ -32,8 +32,8 @@ export class FrameWriter {
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
-  /** Applies gain to `frame`: it moves linearly from that of the last frame to `gain`. The frame is played from
-   *  media time `playMs` on. */
+  /** Applies gain to `frame`, linearly from that of the last frame to `gain`. The frame is played from media time
+   *  `playMs` on. */
   shape(frame: Int16Array, gain: number, playMs: number): void {
     this.#apply(frame, gain);
     if (this.#ambient !== undefined) this.#ambient.mixInto(frame, playMs);
@@ -52,13 +52,13 @@ export class FrameWriter {
     return this.#gain;
   }
 
-  /** The far end's buffer was cleared while its audio had this gain: the next frame starts from there. */
+  /** The far end's buffer was cleared while its audio had this gain, at which the next frame starts. */
   restart(gain: number): void {
     this.#gain = gain;
     this.#resampler?.reset();
   }
 
-  /** The gain at which the next frame starts. */
+  /** Sets the gain at which the next frame starts. */
   startFrom(gain: number): void {
     this.#gain = gain;
   }
@@ -70,7 +70,7 @@ export class FrameWriter {
   }
 }
 
-/** There are as many as codecs. */
+/** The buffer of that size, of which there are as many as codecs. */
 function payloadOf(bytes: number): Uint8Array {
   const payload = payloads.get(bytes) ?? new Uint8Array(bytes);
   payloads.set(bytes, payload);

@@ -1,5 +1,5 @@
-// Which words of a text the caller heard, by the times of the service's words; by the share of the text where there are
-// none. A word counts once its middle was heard.
+// The words of a text that the caller heard, by the word times of the service, or by the share of the text without
+// times. A word counts once its middle was heard.
 
 import { spokenLength } from '../../speech/tts/spoken-length.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
@@ -7,21 +7,21 @@ import { wordSpans } from '../../std/text/unspaced-text.ts';
 
 export interface HeardPart {
   text: string;
-  /** Of a text that is still being synthesised: those of its begin. */
+  /** Word times. Those of the beginning for a text that is still being synthesised. */
   words: readonly WordTiming[];
   heardMs: number;
-  /** Length of its audio; undefined while more may come. */
+  /** Length of the text's audio; undefined while more may come. */
   totalMs: number | undefined;
-  /** Length of its audio so far. */
+  /** Length of the text's audio so far. */
   knownMs: number;
 }
 
 /** Assumed speaking rate of an unfinished text. */
 const MS_PER_LETTER = 65;
-/** Longest pause between two sentences: beyond it, a service without further times is speaking. */
+/** Longest pause between two sentences. After a longer one, a service without further times is speaking. */
 const PAUSE_MS = 600;
 
-/** How long a text is probably spoken, in milliseconds. */
+/** Probable length of spoken text, in milliseconds. */
 export function expectedMs(text: string): number {
   return spokenLength(text) * MS_PER_LETTER;
 }
@@ -33,7 +33,7 @@ export function heardTextOf(part: HeardPart): string {
   const heard = words.filter((word) => (word.startMs + word.endMs) / 2 < heardMs);
   const spoken = words.map(({ word }) => word).join('');
   if (!text.replace(/\s+/g, '').startsWith(spoken.replace(/\s+/g, ''))) {
-    // Times of other words than the text's ("2nd" is spoken as one word or two).
+    // The times are of other words than the text's ("2nd" is spoken as one word or two).
     return totalMs === undefined ? byShare(part) : byCount(text, heard.length, words.length);
   }
   const end = endOf(text, heard);
@@ -46,7 +46,7 @@ export function heardTextOf(part: HeardPart): string {
   return text.slice(0, end) + more;
 }
 
-/** Where the words end in the text, by their characters. */
+/** Index at which the words end in the text, by their characters. */
 function endOf(text: string, words: readonly WordTiming[]): number {
   let left = words.reduce((sum, { word }) => sum + word.replace(/\s+/g, '').length, 0);
   let end = 0;

@@ -1,17 +1,17 @@
-// A short utterance with its audio that is played where the agent's own speech is not there yet: before an utterance that
-// waits for its words, or within one. It is no part of the queue; playout sends it while the queue has nothing.
+// A short utterance with its audio that is played while the agent's own speech is missing: before an utterance that
+// waits for its words, or within one. It is not part of the queue; playout sends it while the queue has nothing.
 
 import { FRAME_SAMPLES } from '../../audio/pcm.ts';
 import type { PlayheadPosition } from './playhead.ts';
 import type { PlayoutListener } from './playout-options.ts';
 import type { Segment, Utterance } from './utterance.ts';
 
-/** At most one at a time. Times are media time. */
+/** One interjection at a time. Times are media time. */
 export class Interjection {
   readonly #listener: Pick<PlayoutListener, 'onStarted' | 'onFinished'>;
   #segment: Segment | undefined;
   #at = 0;
-  /** Time at which the far end will have played what was sent. */
+  /** Time at which the far end will have played all sent audio. */
   #endMs = Number.NaN;
 
   constructor(listener: Pick<PlayoutListener, 'onStarted' | 'onFinished'>) {
@@ -22,7 +22,7 @@ export class Interjection {
     return this.#segment !== undefined;
   }
 
-  /** Its begin was sent, and not yet its end. */
+  /** Whether its beginning was sent, and not yet its end. */
   get isUnderWay(): boolean {
     return this.#at > 0 && this.#hasMore;
   }
@@ -31,7 +31,7 @@ export class Interjection {
     return this.#segment !== undefined && this.#at < this.#segment.samples;
   }
 
-  /** An utterance of one complete segment. */
+  /** Begins an utterance of one complete segment. */
   begin(utterance: Utterance, nowMs: number): void {
     this.drop(nowMs);
     this.#segment = utterance.segments[0];
@@ -39,7 +39,7 @@ export class Interjection {
     this.#endMs = Number.NaN;
   }
 
-  /** The next frame; false if there is none. */
+  /** Reads the next frame. False if there is none. */
   read(frame: Int16Array): boolean {
     if (!this.#hasMore) return false;
     this.#segment?.read(this.#at, frame);
@@ -47,7 +47,7 @@ export class Interjection {
     return true;
   }
 
-  /** The frame was sent, and will be played from `playMs` to `endMs`. */
+  /** Notes that the frame was sent, and will be played from `playMs` to `endMs`. */
   sent(playMs: number, endMs: number, nowMs: number): void {
     this.#endMs = endMs;
     const segment = this.#segment;
@@ -58,17 +58,17 @@ export class Interjection {
     this.#listener.onStarted(segment.utterance, nowMs);
   }
 
-  /** Reports it, once all of it was played. */
+  /** Reports it once all of it was played. */
   finishPlayed(nowMs: number): void {
     if (this.isPending && !this.#hasMore && nowMs >= this.#endMs) this.drop(nowMs);
   }
 
-  /** The queue goes on: what has not begun is not needed. */
+  /** Drops it, unless it has begun, as the queue continues. */
   dropUnbegun(nowMs: number): void {
     if (this.#at === 0) this.drop(nowMs);
   }
 
-  /** Ends and reports it. Returns where it was cut, if it sounded. */
+  /** Ends and reports it. Returns the position of the cut, if it sounded. */
   drop(nowMs: number): PlayheadPosition | undefined {
     const segment = this.#segment;
     if (segment === undefined) return undefined;

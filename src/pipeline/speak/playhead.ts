@@ -1,4 +1,4 @@
-// The playhead: frames that were sent and, by the far end's clock, are not yet played. It gives the position, what
+// The playhead: frames that were sent and, by the far end's clock, are not yet played. It gives the position, the audio
 // to take back on a clear, and each frame again at the time of its playing.
 
 import { FRAME_MS, FRAME_SAMPLES, msToSamples } from '../../audio/pcm.ts';
@@ -7,22 +7,22 @@ import type { Segment } from './utterance.ts';
 /** Frames in addition to those of the lead: the faded tail, and some. */
 const SPARE_FRAMES = 8;
 
-/** A frame is being played: borrowed samples, their number, and the media time of the first. */
+/** Listener of frames at their playing time: borrowed samples, their number, and the media time of the first. */
 export type PlayedListener = (frame: Int16Array, samples: number, atMs: number) => void;
 
 export interface PlayheadPosition {
   segment: Segment;
-  /** Sample within the segment. */
+  /** Index of the sample within the segment. */
   at: number;
   /** Gain at the moment of the cut, 0..1. */
   gain: number;
 }
 
-/** Origin of a frame, and its time of playing. */
+/** Origin of a frame, and its playing time. */
 export interface FrameFacts {
   /** Undefined for a tail that fades out: it is not counted as progress. */
   segment: Segment | undefined;
-  /** Its first sample within the segment. */
+  /** Index of its first sample within the segment. */
   at: number;
   playMs: number;
   /** Gain at its start and at its end. */
@@ -37,8 +37,8 @@ const PLAY_MS = 1;
 const FROM_GAIN = 2;
 const TO_GAIN = 3;
 
-/** A circular buffer in flat arrays: each frame is touched once on its way in and once on its way out, and one
- *  object per frame would double the memory that the processor fetches. */
+/** A circular buffer in flat arrays: each frame is touched once on its way in and once on its way out; one object per
+ *  frame would double the memory that the processor fetches. */
 export class Playhead {
   readonly #sink: PlayedListener;
   /** Views of one array. */
@@ -63,7 +63,7 @@ export class Playhead {
     return this.#count === this.#frames.length;
   }
 
-  /** A frame that was sent; both are borrowed. */
+  /** Adds a frame that was sent; both arguments are borrowed. */
   push(facts: FrameFacts, frame: Int16Array): void {
     if (this.full) this.#play(FRAME_SAMPLES);
     const place = this.#place(this.#count);
@@ -77,7 +77,7 @@ export class Playhead {
     this.#frames[place]?.set(frame);
   }
 
-  /** The far end plays later than assumed. */
+  /** Delays the frames: the far end plays later than assumed. */
   delay(ms: number): void {
     for (let nth = 0; nth < this.#count; nth++) {
       const at = this.#place(nth) * NUMBERS + PLAY_MS;
@@ -85,13 +85,14 @@ export class Playhead {
     }
   }
 
-  /** Frames whose time has passed have been played. */
+  /** Marks frames whose time has passed as played. */
   advance(nowMs: number): void {
     while (this.#count > 0 && this.#number(0, PLAY_MS) + FRAME_MS <= nowMs)
       this.#play(FRAME_SAMPLES);
   }
 
-  /** The far end's buffer is cleared at `nowMs`. Returns the first sample that was not played. */
+  /** Removes the frames when the far end's buffer is cleared at `nowMs`. Returns the first sample that was not
+   *  played. */
   truncate(nowMs: number): PlayheadPosition | undefined {
     this.advance(nowMs);
     if (this.#count === 0) return undefined;
@@ -120,7 +121,7 @@ export class Playhead {
     return undefined;
   }
 
-  /** The first frame is played up to this many samples. */
+  /** Marks the first frame as played up to this many samples. */
   #play(samples: number): void {
     const segment = this.#segments[this.#first];
     const at = this.#number(0, AT);

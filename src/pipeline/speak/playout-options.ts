@@ -8,12 +8,12 @@ import type { SendAheadOptions } from './send-ahead.ts';
 import type { Utterance, UtteranceResult } from './utterance.ts';
 
 export interface PlayoutListener {
-  /** Whether the first frame of `utterance` may be sent; asked again at each tick. */
+  /** Whether the first frame of `utterance` may be sent. Called at each tick. */
   mayStart(utterance: Utterance, nowMs: number): boolean;
   onStarted(utterance: Utterance, nowMs: number): void;
-  /** In queue order, once per utterance. `endMs` is where its audio ended. */
+  /** Called in queue order, once per utterance. `endMs` is where its audio ended. */
   onFinished(facts: UtteranceResult): void;
-  /** A segment is sent: another one may be synthesised. */
+  /** A segment was sent: another one may be synthesised. */
   onRoom(): void;
 }
 
@@ -22,7 +22,7 @@ export interface PlayoutOptions {
   wire: FrameBatch;
   lead: SendAheadOptions;
   marks: boolean;
-  /** What is sent in the agent's pauses. */
+  /** Audio in the agent's pauses. */
   pause: Filler;
   onPlayed: PlayedListener;
   listener: PlayoutListener;

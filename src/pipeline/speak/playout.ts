@@ -1,5 +1,5 @@
-// Playout, the only owner of outgoing audio: a queue of utterances, sent a little ahead of real time, with a mark
-// per segment, taken back on interruption. Times are media time. It produces no audio.
+// Playout, the only owner of outgoing audio: a queue of utterances, sent a little ahead of real time, with a mark per
+// segment, taken back on interruption. Times are media time.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../audio/pcm.ts';
 import { framesOut, lateSeconds, playoutGapSeconds, underruns } from '../../metrics/metrics.ts';
@@ -15,16 +15,16 @@ import { restartOf, resultOf, type Segment, type Utterance, unsentSamples } from
 
 /** Queued utterances. A call has two or three. */
 const QUEUE_MAX = 64;
-/** Sending pauses while the socket holds this much: about 30 frames of the provider with the largest messages. */
+/** Bytes in the socket from which sending pauses: about 30 frames of the provider with the largest messages. */
 const BUFFERED_BYTES_MAX = 16_384;
-/** Fade-out of an interrupted word: long enough not to click, short enough to be heard as silence. */
+/** Fade-out of an interrupted word: long enough to avoid a click, short enough to sound like silence. */
 const FADE_FRAMES = 3;
 const DUCKED = 0.25; // About 12 dB down.
-/** Gathered after an underrun. */
+/** Samples that are gathered after an underrun. */
 const REBUFFER_SAMPLES = 5 * FRAME_SAMPLES;
 const SLACK_MS = FRAME_MS / 2; // The far end has a buffer: ticks this late do not move the playing time.
-const LATE_MS = 2 * FRAME_MS; // Its tick, and the transit time.
-/** A pause is sent no further ahead than this at the next tick: speech would wait behind it. */
+const LATE_MS = 2 * FRAME_MS; // The far end's tick, and the transit time.
+/** Largest lead of a pause at the next tick: speech would wait behind it. */
 const PAUSE_LEAD_MS = FRAME_MS;
 
 // Shared by all calls: written and kept (`#write`) before another call sends.
@@ -40,9 +40,9 @@ export class Playout {
   readonly #lead: SendAhead;
   readonly #sent: Playhead;
   readonly #queue: Utterance[] = [];
-  /** Not in the queue. */
+  /** The interjection, which is not in the queue. */
   readonly aside: Interjection;
-  /** The next sample to send. */
+  /** Position of the next sample to send. */
   #atUtterance = 0;
   #atSegment = 0;
   #atSample = 0;
@@ -54,7 +54,7 @@ export class Playout {
   #suspended = false;
   #ducked = false;
   #starved = false;
-  /** There was more to send, and it was left for later. */
+  /** Whether more audio was ready, and is sent later. */
   #hasMore = false;
 
   constructor(options: PlayoutOptions) {
@@ -85,12 +85,12 @@ export class Playout {
     return this.#held;
   }
 
-  /** Whether there is speech that is not sent, or not there yet. */
+  /** Whether there is speech that is not sent, or not synthesised yet. */
   get owesSpeech(): boolean {
     return this.#queue.some((utterance) => utterance.isUnsent);
   }
 
-  /** Media time from which on the far end plays no speech, as far as was sent. */
+  /** Media time from which the far end plays no speech, as far as was sent. */
   get silentMs(): number {
     return this.#speechEndMs;
   }
@@ -100,7 +100,7 @@ export class Playout {
     return this.#queue.find((utterance) => !utterance.cancelled && !utterance.played(nowMs));
   }
 
-  /** Time until everything queued is played; Infinity while that is unknown. */
+  /** Milliseconds until everything queued is played; Infinity while that is unknown. */
   remainingMs(nowMs: number): number {
     const samples = unsentSamples(this.#queue.slice(this.#atUtterance), this.#atSegment);
     const unsentMs = samplesToMs(Math.max(0, samples - this.#atSample));
@@ -111,7 +111,7 @@ export class Playout {
     this.#queue.push(utterance);
   }
 
-  /** Plays an utterance of one complete segment before all that is queued; not at all if the queue goes on first. */
+  /** Plays an utterance of one complete segment before the queue; not at all if the queue continues first. */
   interject(utterance: Utterance, nowMs: number): void {
     this.aside.begin(utterance, nowMs);
     this.pump(nowMs);
@@ -122,7 +122,7 @@ export class Playout {
     this.#sent.advance(nowMs);
   }
 
-  /** Every `strideMs`. `stallMs`: how long the event loop stood still at most in the last seconds. */
+  /** Runs every `strideMs`. `stallMs`: longest stall of the event loop in the last seconds. */
   tick(nowMs: number, strideMs: number, stallMs: number): void {
     this.advance(nowMs);
     this.#lead.tick(strideMs, stallMs);
@@ -150,7 +150,7 @@ export class Playout {
     }
   }
 
-  /** What it plays is no progress of the queue's segments. False if there is nothing to send of it. */
+  /** Sends the interjection's audio, which is no progress of the queue's segments. False if it has none. */
   #sendAside(nowMs: number): boolean {
     if (!this.aside.read(frame)) return false;
     facts.segment = undefined;
@@ -174,7 +174,7 @@ export class Playout {
     }
   }
 
-  /** The far end returned a mark. Marks from before a clear are ignored. */
+  /** Takes a mark that the far end returned. Marks from before a clear are ignored. */
   mark(name: string, nowMs: number): void {
     const segment = segmentOfMark(name, this.#queue, this.#generation);
     if (segment?.sentEndMs === undefined) return;
@@ -182,7 +182,8 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
-  /** The far end still has this much to play. If that is more than by the clock, it is late for good. */
+  /** Takes the milliseconds that the far end has still to play. If they exceed those by the clock, it is late for
+   *  good. */
   unplayed(ms: number, nowMs: number): void {
     const lateMs = nowMs + ms - this.#endMs;
     if (lateMs < LATE_MS) return;
@@ -198,21 +199,21 @@ export class Playout {
     this.#ducked = ducked;
   }
 
-  /** Silent at once; no word is lost. */
+  /** Silences the agent at once; no word is lost. */
   hold(nowMs: number): void {
     if (this.#held) return;
     if (!this.#suspended) this.#silence(nowMs, undefined);
     this.#held = true;
   }
 
-  /** The far end does not receive the agent's audio: nothing is sent until `unsuspend`; no word is lost. */
+  /** Sends nothing until `unsuspend`, as the far end does not receive the agent's audio; no word is lost. */
   suspend(nowMs: number): void {
     if (this.#suspended) return;
     if (!this.#held) this.#silence(nowMs, undefined);
     this.#suspended = true;
   }
 
-  /** Continues at the word that was cut; first with what was interjected meanwhile. */
+  /** Continues at the word that was cut, after interjections of the meantime. */
   unsuspend(nowMs: number): void {
     if (!this.#suspended) return;
     this.#suspended = false;
@@ -227,7 +228,7 @@ export class Playout {
     this.#goOn(nowMs, false);
   }
 
-  /** Drops what may be dropped, up to the first uninterruptible utterance, or everything. */
+  /** Drops the queue up to the first uninterruptible utterance, or everything. */
   interrupt(nowMs: number, { everything }: { everything: boolean }): void {
     const kept = this.#queue.findIndex(
       (each) => !(everything || each.interruptible || each.played(nowMs)),
@@ -256,7 +257,7 @@ export class Playout {
     this.#finishPlayed(nowMs);
   }
 
-  /** The segment whose next frame is ready. */
+  /** The segment whose next frame is ready; undefined if there is none. */
   #ready(nowMs: number): Segment | undefined {
     while (this.#passFinished(nowMs));
     const utterance = this.#queue[this.#atUtterance];
@@ -265,7 +266,7 @@ export class Playout {
     return this.#startable(utterance, segment, nowMs) ? segment : undefined;
   }
 
-  /** Moves on if the segment or utterance of the next sample is complete. */
+  /** Passes complete segments and utterances. Returns whether it passed one. */
   #passFinished(nowMs: number): boolean {
     const utterance = this.#queue[this.#atUtterance];
     if (utterance === undefined) return false;
@@ -316,12 +317,12 @@ export class Playout {
     }
   }
 
-  /** Time at which the next frame is played: after the sent audio, or at once. */
+  /** Time at which the next frame is played: after the sent audio, or now. */
   #playMs(nowMs: number): number {
     return nowMs - this.#endMs > SLACK_MS ? nowMs : this.#endMs;
   }
 
-  /** The whole segment is sent. */
+  /** Marks the end of a segment that was sent completely. */
   #seal(segment: Segment, nowMs: number): void {
     segment.sentEndMs = segment.samples === 0 ? nowMs : this.#speechEndMs;
     segment.acknowledged = segment.samples === 0;
@@ -330,7 +331,7 @@ export class Playout {
     this.#listener.onRoom();
   }
 
-  /** Takes back what is not played and fades out; with `only`, this utterance alone: others are sent again. */
+  /** Takes back unplayed audio and fades out. With `only`, it removes that utterance alone: others are sent again. */
   #silence(nowMs: number, only: Utterance | undefined): void {
     const from = this.#sent.truncate(nowMs);
     const aside = this.aside.drop(nowMs);
@@ -367,7 +368,7 @@ export class Playout {
     facts.toGain = gain;
     this.#writer.shape(frame, gain, facts.playMs);
     this.#sent.push(facts, frame);
-    // Last: a far end that does not keep up may be closed at once, and that call and others stop.
+    // Last, because a far end that is too slow may be closed at once, and the call with it.
     this.#writer.send(frame);
   }
 

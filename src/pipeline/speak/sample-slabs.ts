@@ -1,14 +1,14 @@
-// Memory for the audio of voices, used again and again: audio comes in hundreds of pieces a second and lives for seconds. As
-// arrays of its own, what lived on made the engine collect garbage of the whole heap every few seconds.
+// A pool of buffers for synthesised audio, which arrives in hundreds of pieces per second and lives for seconds.
+// Allocated piece by piece, it caused a full garbage collection every few seconds.
 
-/** Half a second. */
+/** Samples of a slab: half a second. */
 export const SLAB_SAMPLES = 4_000;
-/** Kept for later: 16 MB, the audio of 250 calls that speak. */
+/** Free slabs that are kept: 16 MB, the audio of 250 calls with speech. */
 const FREE_MAX = 2_000;
 
 const free: Int16Array[] = [];
 
-/** Belongs to the caller, who may return it. Its content is arbitrary. */
+/** A slab with arbitrary content. It belongs to the caller, who may return it. */
 export function takeSlab(): Int16Array {
   return free.pop() ?? new Int16Array(SLAB_SAMPLES);
 }

@@ -1,4 +1,4 @@
-// Names of marks: the segment whose end is marked, and how often the far end was cleared before.
+// Names of marks: the segment whose end is marked, and the number of clears before it.
 
 import type { Segment, Utterance } from './utterance.ts';
 
@@ -6,7 +6,7 @@ export function markOf({ utterance, index }: Segment, generation: number): strin
   return `${generation}:${utterance.id}:${index}`;
 }
 
-/** Undefined for a mark from before the last clear, or of an utterance that is over. */
+/** The segment of a mark; undefined for one from before the last clear, or of an utterance that is over. */
 export function segmentOfMark(
   name: string,
   queue: readonly Utterance[],

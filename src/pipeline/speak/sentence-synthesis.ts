@@ -1,6 +1,5 @@
-// Turns the agent's text into audio where each sentence is a request of its own: splits it into sentences and has them
-// synthesised in order, one ahead of the one that plays. It queues nothing for the wire: segments carry the audio to
-// playout.
+// Synthesis where each sentence is a request of its own: splits the agent's text into sentences and requests them in
+// order, one ahead of the one that plays. Segments carry the audio to playout.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
@@ -37,7 +36,7 @@ export class SentenceSynthesizer implements Synthesizer {
   readonly #voice: string | undefined;
   readonly #listener: SynthesisListener;
   readonly #waiting: Segment[] = [];
-  /** Of utterances whose text is not complete. */
+  /** Utterances whose text is not complete. */
   readonly #texts = new Map<Utterance, TimedPieces>();
   #running: Synthesis | undefined;
   /** Segments started and not yet sent. */
@@ -91,7 +90,7 @@ export class SentenceSynthesizer implements Synthesizer {
     this.#begin(segment);
   }
 
-  /** The rest of this utterance is not needed. */
+  /** Drops the rest of this utterance. */
   drop(utterance: Utterance): void {
     utterance.cancelled = true;
     this.#texts.get(utterance)?.stop();
@@ -171,7 +170,7 @@ export class SentenceSynthesizer implements Synthesizer {
     });
   }
 
-  /** The sentence is over; its audio so far is played, and the next one follows. */
+  /** Ends a sentence; its audio so far is played, and the next one follows. */
   #finish(synthesis: Synthesis, error: unknown): void {
     if (this.#running !== synthesis) return;
     this.#settle(synthesis);

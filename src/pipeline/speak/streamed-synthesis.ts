@@ -1,5 +1,5 @@
-// Turns the agent's text into audio where a service takes an utterance in pieces: a turn is one stream and one segment.
-// Text goes out clause by clause as it is written, no further ahead of the playhead than 20 s of audio.
+// Synthesis where a service takes an utterance in pieces: a turn is one stream and one segment. Text is sent clause by
+// clause as it is written, at most 20 s of audio ahead of the playhead.
 
 import { samplesToMs } from '../../audio/pcm.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -24,11 +24,12 @@ import { isDry, Segment, type Utterance } from './utterance.ts';
 
 /** Pieces of one utterance that wait. A minute of speech has ten. */
 const WAITING_MAX = 200;
-/** Audio that is not yet played, or expected for the text; beyond it no more text is given away: an interruption makes it worthless. */
+/** Audio that is unplayed, or expected for sent text, beyond which no more text is sent: an interruption would waste
+ *  it. */
 const AHEAD_MS_MAX = 20_000;
 /** Text of one stream, by its spoken length: half a minute, the length of a segment being a minute. */
 const STREAM_LETTERS_MAX = 500;
-/** Between two checks of the playhead while too much is ahead. */
+/** Pause between two looks at the playhead while too much is ahead. */
 const LOOK_MS = 500;
 
 /** The text of one utterance. */
@@ -137,7 +138,7 @@ export class StreamedSynthesizer implements Synthesizer {
     script.waiting.push(text);
   }
 
-  /** Whether another step may follow. */
+  /** Sends the next piece if the limits allow. Returns whether another step may follow. */
   #step(): boolean {
     const [script] = this.#scripts;
     if (script === undefined || this.#running?.isEnded === true) return false;
@@ -218,7 +219,7 @@ export class StreamedSynthesizer implements Synthesizer {
     if (this.#running !== running || samples.length === 0) return;
     const { segment } = running;
     noteAudio(segment.utterance, this.#voiced);
-    // While the text goes on, the pauses are the model's.
+    // While more text comes, pauses are the model's.
     if (running.isEnded) this.#awaitAudio(running);
     else running.deadline.clear();
     if (segment.push(samples)) {
@@ -229,7 +230,7 @@ export class StreamedSynthesizer implements Synthesizer {
     this.#finish(running, new GatewayError('TTS_FAILED', { reason: 'speech without end' }));
   }
 
-  /** The rest of the text is spoken by another voice: a segment of its own, whose times begin at 0. */
+  /** Continues with the rest of the text in another voice: a segment of its own, whose times begin at 0. */
   #continue(running: Running, fromCharacter: number): void {
     if (this.#running !== running) return;
     const { segment, before, script } = running;
@@ -242,7 +243,7 @@ export class StreamedSynthesizer implements Synthesizer {
     this.#awaitAudio(running);
   }
 
-  /** The audio so far is played, and the rest of the text follows in a stream of its own. */
+  /** Ends a stream: its audio so far is played, and the rest of the text follows in another one. */
   #finish(running: Running, error: GatewayError | undefined): void {
     if (this.#running !== running) return;
     this.#settle(running);
@@ -256,7 +257,7 @@ export class StreamedSynthesizer implements Synthesizer {
   }
 
   #awaitAudio(running: Running): void {
-    // What came is played first: the fallback of voices waits so long as well.
+    // Received audio is played first: the fallback of voices waits as long too.
     const { samples, playedSamples } = running.segment;
     const aheadMs = samplesToMs(Math.max(0, samples - playedSamples));
     running.deadline.set(aheadMs + audioWaitMs(this.#voiced.tts));
@@ -285,7 +286,7 @@ export class StreamedSynthesizer implements Synthesizer {
   }
 }
 
-/** A service counts each piece of text; a bill has one line for each stream. */
+/** Adds usage to the bill, which has one entry for each stream although a service counts each piece of text. */
 function addUsage(bill: ServiceUsage[], usage: ServiceUsage): void {
   const { service, model, unit, source } = usage;
   const line = bill.findIndex(

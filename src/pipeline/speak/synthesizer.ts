@@ -1,5 +1,5 @@
-// What turns the agent's text into audio: sentence by sentence, or as one stream for a turn. Segments carry the audio to
-// playout.
+// The interface of synthesis: text to audio, sentence by sentence or as one stream per turn. Segments carry the audio
+// to playout.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
@@ -7,11 +7,11 @@ import type { TextToSpeech } from '../../speech/tts/tts.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Utterance } from './utterance.ts';
 
-/** A synthesiser without output for this long has failed, unless it has a limit of its own. */
+/** Time without output after which a synthesiser has failed, unless it has a limit of its own. */
 const AUDIO_WAIT_MS = 5_000;
 
 export interface SynthesisListener {
-  /** A segment has more audio, or is complete, or an utterance has ended: more may be sent. */
+  /** A segment has more audio or is complete, or an utterance has ended: more may be sent. */
   onAudio(): void;
   onUsage(usage: ServiceUsage): void;
   onFault(error: GatewayError): void;
@@ -27,7 +27,7 @@ export interface SynthesizerOptions {
 /** Accepts the text of one utterance. */
 export interface SynthesisText {
   text(delta: string): void;
-  /** The last word, if it is not complete, is dropped. More text may follow. */
+  /** Drops an incomplete last word. More text may follow. */
   breakOff(): void;
   end(): void;
 }
@@ -36,12 +36,12 @@ export interface Synthesizer {
   open(utterance: Utterance): SynthesisText;
   /** Starts what the limits allow. Called again when a segment is sent. */
   pump(): void;
-  /** The rest of this utterance is not needed. */
+  /** Drops the rest of this utterance. */
   drop(utterance: Utterance): void;
   close(): void;
 }
 
-/** Audio of an utterance came from `tts`. */
+/** Notes that audio of an utterance came from `tts`. */
 export function noteAudio(
   utterance: Utterance,
   { clock, tts }: Pick<SynthesizerOptions, 'clock' | 'tts'>,
@@ -51,7 +51,7 @@ export function noteAudio(
   utterance.cushionMs = tts.cushionMs ?? 0;
 }
 
-/** Milliseconds from text to audio, and from audio to audio. */
+/** Longest wait in milliseconds from text to audio, and from audio to audio. */
 export function audioWaitMs({ audioWaitMs = AUDIO_WAIT_MS }: TextToSpeech): number {
   return audioWaitMs;
 }

@@ -1,23 +1,22 @@
-// Splits the text of one utterance into the pieces that a voice gets: sentences, the first one early. A text without a
-// boundary does not keep the caller waiting: its first words go out after 400 ms, later ones when the voice has nothing
-// more to say. One timer, only while text is held.
+// Splits the text of one utterance into pieces for a voice: sentences, the first one early. The first words of a text
+// without a boundary are sent after 400 ms, later ones when the voice runs dry. One timer, only while text is held.
 
 import { completeWords, createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
 import { spokenLength } from '../../speech/tts/spoken-length.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** The caller has waited for the turn's end and the model before. */
+/** Wait for a boundary. The caller has waited for the turn's end and the model before. */
 const FLUSH_MS = 400;
-/** So many words are enough to begin with, unless the boundary is about to come. */
+/** Words that are enough to begin with, unless a boundary is near. */
 const FIRST_WORDS = 8;
 const BOUNDARY_MS = 250;
-/** So much text without a boundary, by its spoken length, has none soon. */
+/** Text without a boundary, by its spoken length, after which none is near. */
 const BOUNDARY_LETTERS = 100;
 
 export interface TimedPiecesOptions {
   clock: Clock;
   onPiece(piece: string): void;
-  /** Whether the voice will soon have said everything it was given. */
+  /** Whether the voice will soon have spoken everything it was given. */
   isDry(): boolean;
 }
 
@@ -48,19 +47,19 @@ export class TimedPieces {
     this.#watch();
   }
 
-  /** The last word, if it is not complete, is dropped. */
+  /** Drops an incomplete last word. */
   breakOff(): void {
     this.#splitter.dropWord();
   }
 
-  /** The rest follows as pieces; then nothing. */
+  /** Ends the text: the rest follows as pieces. */
   end(): void {
     if (this.#isOver) return;
     this.stop();
     this.#give(this.#splitter.end());
   }
 
-  /** No more pieces. */
+  /** Stops without further pieces. */
   stop(): void {
     this.#isOver = true;
     this.#timer?.cancel();
@@ -81,7 +80,7 @@ export class TimedPieces {
     this.#give([words]);
   }
 
-  /** Of a text without boundaries that comes at once. */
+  /** Whether the text is long, has no boundaries, and came at once. */
   #isLong(): boolean {
     return this.#isFirst && spokenLength(this.#splitter.held) >= BOUNDARY_LETTERS;
   }

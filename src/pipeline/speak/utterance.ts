@@ -1,5 +1,4 @@
-// An utterance of the agent: segments (sentences) of PCM, and how much of them was played. Holds audio and words;
-// independent of clock, wire and synthesiser.
+// An utterance of the agent: segments (sentences) of PCM, their words, and how much of them was played.
 
 import { copySamples, FRAME_SAMPLES, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
@@ -8,12 +7,12 @@ import { returnSlab, SLAB_SAMPLES, takeSlab } from './sample-slabs.ts';
 
 /** Audio of one segment: a minute. A sentence is a tenth of that. */
 const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
-/** Synthesis of a few words takes less. */
+/** Samples below which little audio is left: synthesis of a few words takes less. */
 const DRY_SAMPLES = 0.6 * RATE_HZ;
-/** A mark that does not return counts as returned this long after its audio should have been played. */
+/** Time after the assumed end of its audio from which a missing mark counts as returned. */
 const MARK_PATIENCE_MS = 1_500;
 const MARKLESS_PATIENCE_MS = 300;
-/** An utterance stopped within this time starts again from its begin. */
+/** Samples within which a stopped utterance starts again from its beginning. */
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
 
 export class Segment {
@@ -21,22 +20,22 @@ export class Segment {
   /** Index within the utterance. */
   readonly index: number;
   words: readonly WordTiming[] = [];
-  /** No more audio will come. */
+  /** Whether no more audio will come. */
   complete = false;
-  /** The audio is complete before its text was. */
+  /** Whether the audio ended before its text. */
   failed = false;
-  /** Samples that the far end has played, from the start. */
+  /** Number of samples from the start that the far end has played. */
   playedSamples = 0;
   /** Media time at which the last sample will have been played, once it was sent. */
   sentEndMs: number | undefined;
-  /** The far end reported that it played all of it. */
+  /** Whether the far end reported that it played all of it. */
   acknowledged = false;
   #text: string;
-  /** Slabs, and long pieces as they came; each begins at its start, and ends where the next one begins. */
+  /** Slabs, and long pieces as they came. Each starts at its index, and ends where the next one starts. */
   #chunks: Int16Array[] = [];
   #starts: number[] = [];
   readonly #slabs: Int16Array[] = [];
-  /** Samples in the last chunk, if that is a slab. */
+  /** Number of samples in the last chunk, if that is a slab. */
   #inSlab = SLAB_SAMPLES;
   #length = 0;
   #firstLength = 0;
@@ -51,12 +50,12 @@ export class Segment {
     return this.#text;
   }
 
-  /** More text of this segment: the service speaks it without a break. */
+  /** Adds text to this segment: the service speaks it without a break. */
   addText(text: string): void {
     this.#text = this.#text === '' ? text : `${this.#text} ${text}`;
   }
 
-  /** The rest of the text is another segment's: its audio did not come. */
+  /** Keeps the first `characters` of the text. The audio of the rest did not come; it is another segment's. */
   cutText(characters: number): void {
     this.#text = this.#text.slice(0, characters).trimEnd();
   }
@@ -65,12 +64,12 @@ export class Segment {
     return this.#length;
   }
 
-  /** Whether so much audio followed the first piece, or all there is. */
+  /** Whether that much audio followed the first piece, or all there is. */
   isAhead(ms: number): boolean {
     return this.complete || this.#length - this.#firstLength >= (ms * RATE_HZ) / 1_000;
   }
 
-  /** Appends a piece, which may be kept. False if the limit is exceeded. */
+  /** Appends a piece, which may be stored. False if the limit is exceeded. */
   push(samples: Int16Array): boolean {
     if (samples.length >= SLAB_SAMPLES) return this.keep(samples);
     if (this.#length + samples.length > SEGMENT_SAMPLES_MAX) return false;
@@ -79,7 +78,7 @@ export class Segment {
     return true;
   }
 
-  /** As `push`; `samples` is kept, and never changed by its owner. */
+  /** Appends a piece without a copy; its owner must not change it. Result as in `push`. */
   keep(samples: Int16Array): boolean {
     if (this.#length + samples.length > SEGMENT_SAMPLES_MAX) return false;
     if (this.#length === 0) this.#firstLength = samples.length;
@@ -90,7 +89,7 @@ export class Segment {
     return true;
   }
 
-  /** Its audio is not needed any more: of what was pushed, silence is read from here on. */
+  /** Frees audio that is not needed any more: it reads as silence from here on. */
   release(): void {
     if (this.#slabs.length === 0) return;
     for (const slab of this.#slabs.splice(0)) returnSlab(slab);
@@ -174,20 +173,20 @@ export class Segment {
 
 export class Utterance {
   readonly id: number;
-  /** False for good once the call is about to end with it. */
+  /** Whether the caller may interrupt it; false for good once the call is about to end with it. */
   interruptible: boolean;
   readonly segments: Segment[] = [];
-  /** No more segments will come. */
+  /** Whether no more segments will come. */
   ended = false;
   cancelled = false;
   /** Monotonic milliseconds. */
   firstTextAt: number | undefined;
   firstAudioAt: number | undefined;
-  /** So long its begin is gathered beyond its first audio, if its audio is not far enough ahead before. */
+  /** Time for which its beginning is gathered beyond its first audio, unless its audio is far enough ahead before. */
   cushionMs = 0;
   /** Media time of the first frame on the wire. */
   startMs: number | undefined;
-  /** Media time at which the first audio was there. */
+  /** Media time at which the first audio had arrived. */
   #gatheredFromMs: number | undefined;
 
   constructor(id: number, interruptible: boolean) {
@@ -195,26 +194,26 @@ export class Utterance {
     this.interruptible = interruptible;
   }
 
-  /** Whether it may begin with what there is of its first segment: the audio behind it may be late. */
+  /** Whether it may begin with the audio of its first segment: later audio may be late. */
   isGathered(first: Segment, nowMs: number): boolean {
     if (this.cushionMs === 0 || first.isAhead(this.cushionMs)) return true;
     this.#gatheredFromMs ??= nowMs;
     return nowMs - this.#gatheredFromMs >= this.cushionMs;
   }
 
-  /** There is more to come, or to be sent. */
+  /** Whether more audio will come, or is to be sent. */
   get isUnsent(): boolean {
     if (this.cancelled) return false;
     return !this.ended || this.segments.some(({ sentEndMs }) => sentEndMs === undefined);
   }
 
-  /** All of it was sent, and its playing time has passed. */
+  /** Whether all of it was sent, and its playing time has passed. */
   played(nowMs: number): boolean {
     if (!this.ended) return false;
     return this.segments.every((each) => each.sentEndMs !== undefined && each.sentEndMs <= nowMs);
   }
 
-  /** All of it was played. With marks the far end has reported so, or will not report any more. */
+  /** Whether all of it was played. With marks the far end has reported that, or will not report any more. */
   isDone(nowMs: number, hasMarks: boolean): boolean {
     if (!this.played(nowMs)) return false;
     const patienceMs = hasMarks ? MARK_PATIENCE_MS : MARKLESS_PATIENCE_MS;
@@ -223,7 +222,7 @@ export class Utterance {
     return nowMs >= last.sentEndMs + patienceMs;
   }
 
-  /** Audio without a report of the far end is played later than assumed. */
+  /** Delays audio without a report of the far end, which plays it later than assumed. */
   delay(later: (atMs: number) => number): void {
     for (const segment of this.segments) {
       if (segment.sentEndMs === undefined || segment.acknowledged) continue;
@@ -231,7 +230,7 @@ export class Utterance {
     }
   }
 
-  /** The far end's buffer is cleared: what it has not played is sent again, what it has needs no report. */
+  /** The far end's buffer is cleared: unplayed audio is sent again, played audio needs no report. */
   takeBack(nowMs: number): void {
     for (const segment of this.segments) {
       if (segment.sentEndMs === undefined) continue;
@@ -256,8 +255,8 @@ export function isDry({ segments }: Utterance): boolean {
   return unplayed <= DRY_SAMPLES;
 }
 
-/** Where an utterance that was cut at `sample` of a segment goes on: at the begin of that word, or of an utterance that
- *  had hardly started. */
+/** Position where an utterance that was cut at `sample` of a segment continues: at the start of that word, or of an
+ *  utterance that had hardly started. */
 export function restartOf(
   utterance: Utterance | undefined,
   segment: number,
@@ -270,7 +269,8 @@ export function restartOf(
   return { segment, sample: segments[segment]?.wordStart(sample) ?? sample };
 }
 
-/** Samples of these utterances from segment `from` of the first one on; Infinity while that is unknown. */
+/** Number of unsent samples of these utterances from segment `from` of the first one on; Infinity while that is
+ *  unknown. */
 export function unsentSamples(utterances: readonly Utterance[], from: number): number {
   let samples = 0;
   for (const [at, { ended, segments }] of utterances.entries()) {
@@ -294,7 +294,7 @@ export function resultOf(utterance: Utterance, nowMs: number): UtteranceResult {
   const last = utterance.segments.at(-1)?.sentEndMs;
   return {
     utterance,
-    // A clear arrives after the audio sent before it: by then the far end has played what the playhead says.
+    // A clear arrives after the audio sent before it: by then the far end has played up to the playhead.
     heardText: utterance.heardText(),
     interrupted,
     // Audio that was sent ahead and taken back starts after it has ended.

@@ -1,6 +1,6 @@
-// Barge-in: decides whether the caller interrupts the speaking agent. A possible interruption ducks the agent,
-// lasting voice holds it (silent, its words kept), words stop it; without words the agent continues. It only
-// decides: pipeline/speak/playout.ts carries it out. It gets no voice during uninterruptible speech.
+// Barge-in: decides whether the caller interrupts the speaking agent. A possible interruption ducks the agent, lasting
+// voice holds it (silent, its words kept), words stop it; without words the agent continues. pipeline/speak/playout.ts
+// carries the decisions out. Not used during uninterruptible speech.
 
 import { isBackchannel, isBackchannelPrefix, isStopWord } from '../../model/control-phrases.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
@@ -10,23 +10,24 @@ import type { VoiceActivity } from '../listen/voice-activity.ts';
 import { isExpectedAnswer, wordsOf } from './endpointing.ts';
 import type { TurnTuning } from './turn-tuning.ts';
 
-/** Voice alone stops the agent after this time: coughs and "mhm" are shorter. The agent has been silent since
- *  the first tenth of a second of it, so words may take their time. */
+/** Length of voice alone that stops the agent: coughs and "mhm" are shorter. The agent is silent from the first tenth
+ *  of a second of it, so words have time to arrive. */
 const VOICE_MS = 1_500;
-/** One window with this probability holds the agent: it can still continue, and each window is 32 ms. */
+/** Probability of one window that holds the agent: it can still continue, and each window is 32 ms. */
 const HOLD_PROBABILITY = 0.65;
-/** Interim words count only with this much voice before them: recognisers guess words in noise. */
+/** Voice before interim words that makes them count: recognisers guess words in noise. */
 const WORDS_VOICE_MS_MIN = 150;
-/** After the voice has ended, words are awaited for the recogniser's delay and this time, within these bounds. */
+/** Time after the end of voice, in addition to the recogniser's delay, in which words are awaited, within these
+ *  bounds. */
 const FINALIZE_MS = 150;
 const WORDS_WAIT_MS_MIN = 600;
 const WORDS_WAIT_MS_MAX = 2_800;
-/** A single window of voice. */
+/** Length of a single window of voice, which is a click. */
 const CLICK_MS = 64;
-/** Hums that a closed grammar takes for its words are one word: of 328 hums and acknowledgements 14 were one that is doubted
- *  and no acknowledgement, none were two. */
+/** Words of a doubted answer. A closed grammar recognises hums as one of its words: of 328 hums and acknowledgements 14
+ *  were one doubted word that is no acknowledgement, none were two. */
 const DOUBTED_WORDS_MIN = 2;
-/** Caller and agent started at the same time: the agent yields at the first sign of voice. */
+/** Time from the agent's start in which it yields at the first sign of voice, as both started at the same time. */
 export const BARGE_IN_MS = 400;
 
 type BargeInRecognizer = Pick<SttCapabilities, 'finalMsP99' | 'closedOnly'>;
@@ -41,20 +42,20 @@ export interface BargeInListener {
 }
 
 export class BargeInDetector {
-  /** BCP 47. Of words whose language the recogniser does not detect; undefined: not known. */
+  /** Language (BCP 47) of words for which the recogniser detects none; undefined if it is not known. */
   language: string | undefined;
-  /** The same for answers to questions: the agent's where nothing else is known. */
+  /** The same for answers to questions: the agent's language where nothing else is known. */
   answersLanguage: string | undefined;
   readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
   #recognizer: BargeInRecognizer | undefined;
   #expectation: ExpectedInput = OPEN_SPEECH;
-  /** `spent`: this voice was judged to be no interruption; until it ends, only words count. */
+  /** State of the interruption. `spent`: this voice was judged to be none; until it ends, only words count. */
   #state: 'quiet' | 'ducked' | 'held' | 'spent' = 'quiet';
   #onsetMs = 0;
   #resumeAtMs = Number.POSITIVE_INFINITY;
   #voicedMs = 0;
-  /** The interim words of the current voice are an acknowledgement so far. */
+  /** Whether the interim words of the current voice are an acknowledgement so far. */
   #acknowledges = false;
 
   constructor(options: {
@@ -80,14 +81,15 @@ export class BargeInDetector {
     this.#expectation = expectation;
   }
 
-  /** After each window of the caller's audio. `agentSpokeMs`: for how long the agent has been audible. */
+  /** Takes the voice after each window of the caller's audio. `agentSpokeMs`: time for which the agent has been
+   *  audible. */
   voice(voice: VoiceActivity, nowMs: number, agentSpokeMs: number): void {
     if (voice.state === 'silent') {
       this.#voiceEnded(voice, nowMs);
       return;
     }
     this.#voicedMs = voice.voicedMs;
-    // The agent fell silent for the first of several pieces of voice: its onset counts.
+    // The agent was silenced by the first of several pieces of voice: its onset counts.
     if (!this.pending) this.#onsetMs = voice.onsetMs;
     if (this.#state === 'spent') return;
     this.#resumeAtMs = Number.POSITIVE_INFINITY;
@@ -114,16 +116,16 @@ export class BargeInDetector {
     return asked && this.#isAnswer(words);
   }
 
-  /** Whether these words, which do not interrupt, may still be an answer that the caller is to be asked about. */
+  /** Whether these words, which do not interrupt, may be an answer that the caller is asked to confirm. */
   isDoubted({ text, confidence, language = this.language }: RecognizedWords): boolean {
     if (trustIn(confidence) !== 'confirm' || this.#recognizer?.closedOnly !== true) return false;
     return wordsOf(text).length >= DOUBTED_WORDS_MIN && !isBackchannel(text, language);
   }
 
-  /** Interim words. Returns whether they stopped the agent. */
+  /** Takes interim words. Returns whether they stopped the agent. */
   partial(words: RecognizedWords, asked: boolean): boolean {
     this.#acknowledges = this.#mayAcknowledge(words, asked);
-    // A closed grammar makes its phrases of any sound: only final words have a confidence, and the agent is held.
+    // A closed grammar recognises its phrases in any sound: only final words have a confidence, and the agent is held.
     if (this.#recognizer?.closedOnly === true || this.#acknowledges) return false;
     if (this.#voicedMs < WORDS_VOICE_MS_MIN || !this.interrupts(words, asked)) return false;
     this.confirm();
@@ -135,19 +137,19 @@ export class BargeInDetector {
     this.#listener.onConfirmed(this.#onsetMs);
   }
 
-  /** Stopped for a reason outside this file. */
+  /** Forgets the interruption: the agent was stopped for another reason. */
   forget(): void {
     this.#reset('quiet');
   }
 
-  /** The voice had no words, or words that do not interrupt. */
+  /** Ends an interruption without words, or with words that do not interrupt. */
   dismiss(): void {
     const { pending } = this;
     this.#reset('quiet');
     if (pending) this.#listener.onResume();
   }
 
-  /** The current voice no longer counts, unless it has words. */
+  /** Ignores the current voice, unless it has words. */
   ignoreVoice(): void {
     const { pending } = this;
     this.#reset('spent');
@@ -159,7 +161,7 @@ export class BargeInDetector {
     this.dismiss();
   }
 
-  /** Words of a closed grammar are guesses below the confidence with which the dialogue accepts them. */
+  /** Whether words of a closed grammar are guesses, below the confidence with which the dialogue accepts them. */
   #isGuessed(confidence: number | null): boolean {
     const trust = trustIn(confidence);
     return trust === 'reject' || (trust === 'confirm' && this.#recognizer?.closedOnly === true);
@@ -194,7 +196,7 @@ export class BargeInDetector {
     return likely || agentSpokeMs < BARGE_IN_MS;
   }
 
-  /** Voice that does not end. */
+  /** Handles voice that does not end. */
   #outlast(voice: VoiceActivity, nowMs: number): void {
     const { strategy, pauseMs } = this.#tuning;
     if (strategy === 'default' && voice.voicedMs >= VOICE_MS && !this.#acknowledges) {
@@ -211,7 +213,7 @@ export class BargeInDetector {
     if (!this.pending || this.#resumeAtMs !== Number.POSITIVE_INFINITY) return;
     const { strategy, pauseMs } = this.#tuning;
     const waitMs = strategy === 'provisional_vad' ? pauseMs : this.#wordsWaitMs;
-    // Voice that never became speech is a click and will have no words.
+    // Voice that never became speech is a click, and has no words.
     const click = voice.voicedMs < CLICK_MS;
     this.#resumeAtMs = click ? nowMs : voice.lastMs + waitMs;
     this.tick(nowMs);

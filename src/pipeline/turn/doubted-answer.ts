@@ -1,5 +1,5 @@
-// An answer that the recogniser doubts, said to a question of the agent, who goes on speaking: hums sound alike. The
-// caller is asked about it when the agent has finished, unless something newer has come.
+// An answer of low confidence to a question of the agent, who still speaks: hums sound alike. The caller is asked about
+// it when the agent has finished, unless something newer has come.
 
 import type { SpokenTurn } from './spoken-turn.ts';
 
@@ -7,7 +7,7 @@ export class DoubtedAnswer {
   readonly #onDropped: (turn: SpokenTurn) => void;
   #turn: SpokenTurn | undefined;
 
-  /** `onDropped`: of an answer about which nobody is asked. */
+  /** `onDropped`: called with an answer about which the caller is not asked. */
   constructor(onDropped: (turn: SpokenTurn) => void) {
     this.#onDropped = onDropped;
   }
@@ -23,7 +23,7 @@ export class DoubtedAnswer {
     if (turn !== undefined) this.#onDropped(turn);
   }
 
-  /** The answer, decided now. */
+  /** Removes and returns the answer, as decided now. */
   take(nowMs: number): SpokenTurn | undefined {
     const turn = this.#turn;
     this.#turn = undefined;

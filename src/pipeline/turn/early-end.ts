@@ -1,13 +1,13 @@
 // The probable end of the caller's turn, reported by the recogniser before it is certain, so that an answer can be
-// prepared meanwhile. It ends nothing: the turn's own end confirms it, further words withdraw it.
+// prepared. The turn's own end confirms it, further words withdraw it.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
 import { isExpectedAnswer, plainOf, wordsOf } from './endpointing.ts';
 
-/** In one turn. Each may cost an answer of a model, and a caller who pauses often gains nothing. */
+/** Reports in one turn. Each may cost an answer of a model, and a caller who pauses often gains nothing. */
 const REPORTS_MAX = 2;
-/** Fewer words are the begin of a sentence, unless they are expected. */
+/** Fewest words of a report: fewer are the start of a sentence, unless they are expected. */
 const WORDS_MIN = 2;
 
 export class EarlyEnd {
@@ -37,14 +37,14 @@ export class EarlyEnd {
     return this.#words !== undefined && plainOf(text) !== this.#words;
   }
 
-  /** Returns whether there was a report. */
+  /** Withdraws the report. Returns whether there was one. */
   withdraw(): boolean {
     const isReported = this.#words !== undefined;
     this.#words = undefined;
     return isReported;
   }
 
-  /** The turn is over. */
+  /** Resets the state: the turn is over. */
   reset(): void {
     this.#words = undefined;
     this.#reports = 0;

@@ -1,19 +1,19 @@
-// The words by which endpointing judges a pause, by language (ISO 639-1): how sentences do not end, hesitations, yes and no,
-// digits. Entries are as `wordsOf` makes them: lower case, no apostrophes. A word that often ends a sentence as well (verb
+// Word lists of endpointing by language (ISO 639-1): words that do not end a sentence, hesitations, yes and no, digits.
+// Entries have the form of `wordsOf`: lower case, no apostrophes. A word that often ends a sentence as well (verb
 // prefixes of German and Dutch) is in no list.
 
 export interface EndpointingWords {
-  /** One to three words with which a sentence does not end. */
+  /** Endings of one to three words that do not end a sentence. */
   endings: ReadonlySet<string>;
   yesNo: ReadonlySet<string>;
   /** Words that may accompany a yes or a no. */
   besideYesNo: ReadonlySet<string>;
   digits: ReadonlySet<string>;
-  /** Words by which the next digit counts more often: by how much more. */
+  /** Words that repeat the next digit, with the number of additional digits. */
   repeats: Readonly<Record<string, number>>;
 }
 
-/** The longest entry of `endings`. */
+/** Words of the longest entry of `endings`. */
 export const ENDING_WORDS_MAX = 3;
 
 const setOf = (words: string): ReadonlySet<string> =>
@@ -144,7 +144,7 @@ const PT: EndpointingWords = {
   repeats: { duplo: 1 },
 };
 
-/** Postpositions end answers: "on Monday", "from Delhi". */
+/** Words of Hindi. Postpositions are no endings: they end answers ("on Monday", "from Delhi"). */
 const HI: EndpointingWords = {
   endings: endingsOf(
     `और या लेकिन मगर परंतु परन्तु क्योंकि क्यूँकि इसलिए कि अगर यदि जब मेरा मेरी मेरे अपना अपनी अपने
@@ -178,7 +178,7 @@ const AR: EndpointingWords = {
   repeats: {},
 };
 
-/** Of languages without lists: hesitations that mean nothing else anywhere. Digits are read as figures. */
+/** Lists for other languages: hesitations that mean nothing else in any. Digits are read as figures. */
 const OTHERS: EndpointingWords = {
   endings: setOf('uh uhm hmm mmm ehm äh ähm öh euh'),
   yesNo: new Set(),
@@ -199,7 +199,7 @@ export const endpointingWords: Readonly<Record<string, EndpointingWords>> = {
   ar: AR,
 };
 
-/** `language`: its two-letter code, as `primaryLanguage` has it. */
+/** Word lists of a language. `language`: its two-letter code, as returned by `primaryLanguage`. */
 export function endpointingWordsOf(language: string): EndpointingWords {
   const known = Object.hasOwn(endpointingWords, language) ? endpointingWords[language] : undefined;
   return known ?? OTHERS;

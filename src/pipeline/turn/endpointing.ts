@@ -1,5 +1,5 @@
-// Endpointing: how long the caller must be silent before their turn is over, by their words and the expected input.
-// Words in, milliseconds out: no clock, no audio.
+// Endpointing: the silence that ends the caller's turn, by their words and the expected input. Words in, milliseconds
+// out.
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import { primaryLanguage } from '../../model/language-tag.ts';
@@ -12,32 +12,32 @@ import {
 } from './endpointing-words.ts';
 import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
-/** A complete answer to a closed question. */
+/** Silence after a complete answer to a closed question. */
 const COMPLETE_MS = 270;
-/** The agent is held because of a sound: a short wait decides soon whether it was an interruption. */
+/** Silence while a sound holds the agent: a short wait decides soon whether it was an interruption. */
 const HURRIED_MS = 300;
-/** An answer that is complete, and also the beginning of a longer one. */
+/** Silence after an answer that is complete, and also the beginning of a longer one. */
 const AMBIGUOUS_MS = 450;
-/** Closed question, nothing recognised so far. */
+/** Silence after a closed question with nothing recognised so far. */
 const UNCLEAR_MS = 450;
-/** A sentence, or what may be one. */
+/** Silence after a sentence, or a possible one. */
 const SENTENCE_MS = 500;
 const OPEN_MS = 600;
-/** Values of several words: dates, amounts. */
+/** Silence after values of several words: dates, amounts. */
 const VALUE_MS = 800;
-/** "I would like to ..." */
+/** Silence after an unfinished sentence: "I would like to ...". */
 const UNFINISHED_MS = 1_100;
-/** People pause in the middle of long numbers. */
+/** Silence in long numbers, in which people pause. */
 const SPELLING_MS = 1_200;
 const DIGITS_MS = 1_500;
 
-/** An ellipsis ends no sentence of a caller. */
+/** Marks at the end of a sentence. An ellipsis does not end one. */
 const SENTENCE_END = new RegExp(`[${SENTENCE_MARKS.replace('…', '')}]\\s*$`);
 
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
-/** The turn judge that the gateway has by default. Computes the silence on its first reading after a change, since the
- *  words change while the caller speaks and only pauses need the silence. */
+/** The gateway's default turn judge. Computes the silence on its first reading after a change, since the words change
+ *  while the caller speaks and only pauses need the silence. */
 export class Endpointing implements TurnJudge {
   #said: CallerWords | undefined;
   #silenceNeededMs = Number.NaN;
@@ -65,7 +65,7 @@ interface Spoken {
   known: EndpointingWords;
 }
 
-/** `language`: BCP 47; undefined: English. */
+/** Words of a text. `language`: BCP 47; undefined: English. */
 function spokenOf(text: string, language = 'en'): Spoken {
   return { words: wordsOf(text), known: endpointingWordsOf(primaryLanguage(language)) };
 }
@@ -83,7 +83,7 @@ function isValueIncomplete({ text, language, expectation }: CallerWords): boolea
   return missing > 0 && Number.isFinite(missing);
 }
 
-/** Whether all of `text` is expected input. False where anything may be said. `language`: BCP 47. */
+/** Whether all of `text` is expected input. False for open speech. `language`: BCP 47. */
 export function isExpectedAnswer(
   text: string,
   expectation: ExpectedInput,
@@ -121,7 +121,7 @@ function openMs(spoken: Spoken, { text, expectation }: CallerWords): number {
   return SENTENCE_END.test(text) ? SENTENCE_MS : OPEN_MS;
 }
 
-/** Without words, the kind of the expected answer decides. */
+/** Silence without words, by the kind of the expected answer. */
 function unheardMs({ expectation, interimWords }: CallerWords): number {
   if (interimWords) return UNCLEAR_MS;
   const { slots, digits } = expectation;
@@ -145,7 +145,7 @@ function isYesNo({ words, known }: Spoken): boolean {
   );
 }
 
-/** How many digits are missing if digits are being spoken, else undefined. */
+/** Number of missing digits if digits are being spoken, else undefined. */
 function digitsMissing(
   { words, known }: Spoken,
   { slots, digits }: ExpectedInput,
@@ -182,20 +182,20 @@ export function wordsOf(text: string): string[] {
   );
 }
 
-/** As `wordsOf`, but words without a space between them are one. */
+/** Words as in `wordsOf`, but words without a space between them are one. */
 export function runsOf(text: string): string[] {
   const plain = text.normalize('NFC').toLowerCase().replace(/['’]/g, '');
   // Vowel signs belong to their letters.
   return plain.match(/(?:\p{L}\p{M}*|\p{N})+/gu) ?? [];
 }
 
-/** The words as one text by which others are compared: punctuation and spaces differ between two results of a
- *  recogniser, and without spaces so do the words. */
+/** The words as one text for comparisons: punctuation and spaces differ between two results of a recogniser, and
+ *  without spaces so do the words. */
 export function plainOf(text: string): string {
   return joinSingleWords(wordsOf(text));
 }
 
-/** Whether one text of `plainOf` is the begin of the other, by whole words where the script has spaces. */
+/** Whether one text of `plainOf` is the beginning of the other, by whole words where the script has spaces. */
 export function isBegin(begin: string, whole: string): boolean {
   return isUnspaced(begin) ? whole.startsWith(begin) : `${whole} `.startsWith(`${begin} `);
 }

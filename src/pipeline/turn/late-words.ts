@@ -1,27 +1,27 @@
-// Final words that come after their turn was reported with interim words: a recogniser is slow where it replays a turn to
-// another service. What the turn did not have is not lost.
+// Final words that arrive after their turn was reported with interim words: a recogniser is slow when it replays a turn
+// to another service. Words that the turn did not have are reported.
 
 import type { RecognizedWords } from '../../speech/stt/stt.ts';
 import { joinTexts, letterSpans } from '../../std/text/unspaced-text.ts';
 import { runsOf } from './endpointing.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 
-/** Turns that wait for their words. Recognisers owe those of two for a few seconds. */
+/** Turns that wait for their words. Recognisers have outstanding answers for two, for a few seconds. */
 const TURNS_MAX = 8;
 
 interface Overdue {
-  /** How many answers of the recogniser belong to it. */
+  /** Number of the recogniser's answers that belong to the turn. */
   due: number;
   turn: SpokenTurn;
-  /** The words of the turn that no answer has had so far. */
+  /** Words of the turn that no answer has had so far. */
   interim: string;
-  /** What the answers have behind those. */
+  /** Words of the answers behind those. */
   missing: string[];
-  /** An answer has other words: which belong together is not known. */
+  /** Whether an answer has other words, so that it is not known which belong together. */
   isOther: boolean;
 }
 
-/** Of the turns that were reported without all of their final words, in order. */
+/** Turns that were reported without all of their final words, in order. */
 export class LateWords {
   #turns: Overdue[] = [];
 
@@ -29,8 +29,8 @@ export class LateWords {
     return this.#turns.length > 0;
   }
 
-  /** `owed`: answers to `finalize` that have not come, with those of the turns before. `interim`: the words that stand for
-   *  them in this turn. */
+  /** Waits for the words of a turn. `owed`: outstanding answers to `finalize`, with those of earlier turns. `interim`:
+   *  the words that replace them in this turn. */
   await(owed: number, turn: SpokenTurn, interim: string): void {
     const due = this.#turns.reduce((left, each) => left - each.due, owed);
     if (due <= 0) return;
@@ -43,14 +43,15 @@ export class LateWords {
     this.#turns = [];
   }
 
-  /** Interim words without those of turns whose final ones are still to come. */
+  /** The interim words without those of turns whose final ones are outstanding. */
   withoutLate(words: RecognizedWords): RecognizedWords {
     const interim = joinTexts(this.#turns.map((each) => each.interim));
     if (interim === '' || !beginAlike(interim, words.text)) return words;
     return { ...words, text: wordsBehind(interim, words.text), words: undefined };
   }
 
-  /** One of these answers. The words that its turn did not have, once all of the turn have come, if there are any. */
+  /** Takes one of these answers. Returns the words that its turn did not have, once all of the turn have come;
+   *  undefined if there are none. */
   take({ text, confidence, language }: RecognizedWords, nowMs: number): SpokenTurn | undefined {
     const [first] = this.#turns;
     if (first === undefined) return undefined;
@@ -67,7 +68,7 @@ export class LateWords {
     return { ...turn, text: missing, confidence, language: known, finalMs: nowMs };
   }
 
-  /** Whether the next turn was reported with these words, as its first ones. */
+  /** Whether the next turn was reported with these words as its first ones. */
   #hasNext(words: string): boolean {
     const [next] = this.#turns;
     if (next === undefined || !goesOn(spokenOf(words), spokenOf(next.interim))) return false;
@@ -76,7 +77,7 @@ export class LateWords {
   }
 }
 
-/** Whether it is the begin of one of the others, or one of them is its begin. */
+/** Whether the text is the beginning of one of the others, or one of them is its beginning. */
 export function beginAlike(text: string, ...others: (string | undefined)[]): boolean {
   const words = spokenOf(text);
   return others.some((each) => {
@@ -86,7 +87,7 @@ export function beginAlike(text: string, ...others: (string | undefined)[]): boo
   });
 }
 
-/** The words of `all` behind those of `known`, the last of which may be unfinished. Empty where they differ otherwise. */
+/** The words of `all` behind those of `known`, whose last one may be unfinished. Empty where they differ otherwise. */
 function wordsBehind(known: string, all: string): string {
   const words = spokenOf(known);
   const spoken = spokenOf(all);
@@ -94,9 +95,9 @@ function wordsBehind(known: string, all: string): string {
 }
 
 interface SpokenWord {
-  /** As `runsOf` has it. */
+  /** The word in the form of `runsOf`. */
   plain: string;
-  /** Where it begins in its text. */
+  /** Index of its start in the text. */
   start: number;
 }
 

@@ -1,4 +1,4 @@
-// The agent's last words, which may come back as echo and be recognised late.
+// The agent's last words, which may return as echo and be recognised late.
 
 import { wordsOf } from './endpointing.ts';
 
@@ -11,14 +11,14 @@ export class OwnWords {
   #words = new Set<string>();
   #endMs = Number.NEGATIVE_INFINITY;
 
-  /** The caller heard `text` until `endMs` of media time. */
+  /** Notes that the caller heard `text` until `endMs` of media time. */
   said(text: string, endMs: number): void {
     if (text === '') return;
     this.#words = new Set(wordsOf(text));
     this.#endMs = endMs;
   }
 
-  /** Whether `text` is an echo of them. */
+  /** Whether `text` is an echo of the agent's words. */
   echo(text: string, nowMs: number): boolean {
     if (nowMs - this.#endMs > ECHOED_WORDS_MS) return false;
     const words = wordsOf(text);

@@ -3,9 +3,9 @@
 export interface SpokenTurn {
   text: string;
   confidence: number | null;
-  /** BCP 47, where the recogniser detects it. */
+  /** Language (BCP 47), if the recogniser detects it. */
   language: string | undefined;
-  /** These words came without detected voice. */
+  /** Whether these words came without detected voice. */
   unvoiced: boolean;
   startMs: number;
   endMs: number;

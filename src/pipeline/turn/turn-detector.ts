@@ -1,5 +1,5 @@
-// The caller's turn: joins voice activity with the recogniser's words, and decides when the caller has finished.
-// All times are media time. Independent of the agent's speech.
+// Detects the caller's turns: joins voice activity with the recogniser's words, and decides when the caller has
+// finished. All times are media time.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
@@ -9,41 +9,41 @@ import { beginAlike, LateWords } from './late-words.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
-/** Wait for final words: the recogniser's 99th percentile and a margin, within these bounds. */
+/** Wait for final words as a multiple of the recogniser's 99th percentile, within these bounds. */
 const FINAL_SHARE = 1.2;
 const FINAL_MS_MIN = 150;
 const FINAL_MS_MAX = 2_500;
-/** A busy recogniser may announce this much delay of the words of one turn. */
+/** Longest delay of one turn's words that a busy recogniser may announce. */
 const DELAY_MS_MAX = 8_000;
-/** While interim words grow, the final words are still on their way. */
+/** Wait after growing interim words, as the final words are outstanding. */
 const GROWING_MS = 1_000;
-/** A recogniser that ends turns itself knows more than the silence: it has this much longer before its turn is ended
- *  by force. */
+/** Additional time of a recogniser that ends turns itself, before its turn is ended by force: it knows more than the
+ *  silence. */
 const OWN_TURNS_MS = 700;
-/** Some services repeat the words of a final as interim words within this time, one after the other. */
+/** Time in which some services repeat the words of a final as interim words, one after the other. */
 const REPEATED_MS = 1_000;
-/** Pauses that need at most this silence to end the turn mostly do: the final words are prepared meanwhile. Values and unfinished
+/** Longest silence that counts as a probable end, for which the final words are prepared. Values and unfinished
  *  sentences need more, because callers pause within them. */
 const PROBABLE_END_MS_MAX = 600;
-/** Speech without a pause is split into turns of this length. */
+/** Length at which speech without a pause is split into turns. */
 const SPEECH_MS_MAX = 60_000;
-/** Pieces of one turn: some recognisers fix each word alone, and fast speakers say 300 in a minute. */
+/** Pieces of one turn: some recognisers finalise each word alone, and fast speakers say 300 in a minute. */
 const PARTS_MAX = 500;
-/** Words without voice were spoken about this long ago. */
+/** Assumed age of words without voice. */
 const UNVOICED_MS = 300;
 
 export interface TurnListener {
   /** A new piece of speech begins: the recogniser may drop earlier audio. */
   onBegin(): void;
-  /** Speech pauses within the turn, and goes on. */
+  /** Speech pauses within the turn, and continues. */
   onPause(): void;
   onResume(): void;
-  /** Once in a pause that will end the turn soon, if it goes on. */
+  /** The turn will end soon if the pause lasts. Called once in a pause. */
   onProbableEnd(): void;
   /** The recogniser must return its final words. */
   onFinalize(): void;
   onTurn(turn: SpokenTurn): void;
-  /** Words of a turn that was reported without them. */
+  /** Words arrived for a turn that was reported without them. */
   onLate(turn: SpokenTurn): void;
   /** The voice had no words: `text` is empty. */
   onNothing(turn: SpokenTurn): void;
@@ -51,19 +51,19 @@ export interface TurnListener {
 
 export interface TurnOptions {
   listener: TurnListener;
-  /** Undefined if there is no recogniser. */
+  /** The recogniser; undefined if there is none. */
   recognizer:
     | Pick<SttCapabilities, 'finalMsP99' | 'interimWords' | 'ownTurns' | 'silenceEnds'>
     | undefined;
   turnMaxMs: number;
-  /** Default: endpointing. */
+  /** Decides about the end of turns. Default: endpointing. */
   judge?: TurnJudge;
 }
 
 type State = 'idle' | 'speaking' | 'pausing' | 'waiting';
 
 export class TurnDetector {
-  /** Use short silences: the held agent waits for the decision. */
+  /** Whether short silences apply: the held agent waits for the decision. */
   hurried = false;
   readonly #listener: TurnListener;
   readonly #turnMaxMs: number;
@@ -75,20 +75,20 @@ export class TurnDetector {
   #voiced = false;
   #unvoiced = false;
   #startMs = 0;
-  /** None yet. */
+  /** Time of the last voice; -Infinity before any. */
   #lastVoiceMs = Number.NEGATIVE_INFINITY;
   #nowMs = 0;
   #lastWordMs = 0;
   #decidedMs = 0;
   #deadlineMs = 0;
-  /** By how much the wait for the final words may still be extended. */
+  /** Milliseconds by which the wait for the final words may still be extended. */
   #delayLeftMs = 0;
   /** Characters of the longest interim words since then. */
   #grownTo = 0;
   #lastFinal = { text: '', atMs: Number.NEGATIVE_INFINITY };
   #parts: RecognizedWords[] = [];
   #partial: RecognizedWords | undefined;
-  /** Outstanding answers of the recogniser to `finalize`. */
+  /** Number of outstanding answers of the recogniser to `finalize`. */
   #owed = 0;
   readonly #late = new LateWords();
   /** Whether the judge has the words of the turn, and considered them for the short silences. */
@@ -119,7 +119,7 @@ export class TurnDetector {
     return this.#judged.isIncomplete;
   }
 
-  /** BCP 47. Of words whose language the recogniser does not detect; undefined: not known. */
+  /** Language (BCP 47) of words for which the recogniser detects none; undefined if it is not known. */
   get language(): string | undefined {
     return this.#language;
   }
@@ -156,7 +156,8 @@ export class TurnDetector {
     this.#pauses(this.#silenceNeededMs);
   }
 
-  /** Returns false for words that do not count: out of a turn, of a turn before, or those of the last final once more. */
+  /** Takes interim words. False for words that do not count: out of a turn, of an earlier turn, or those of the last
+   *  final once more. */
   partial(all: RecognizedWords): boolean {
     const words = this.#late.withoutLate(all);
     if (this.#state === 'idle' || words.text.trim() === '' || this.#repeatsFinal(words.text))
@@ -189,8 +190,8 @@ export class TurnDetector {
     else if (this.#state === 'idle' && this.#parts.length > 0) this.#concludeUnvoiced();
   }
 
-  /** The recogniser sees the end of the turn, and has sent its words before. An incomplete value is ended by its
-   *  silence alone: people pause between groups of digits. */
+  /** Takes the recogniser's end of the turn, whose words came before. Only silence ends an incomplete value: people
+   *  pause between groups of digits. */
   ended(): void {
     const isOpen = this.#state === 'speaking' || this.#state === 'pausing';
     if (!isOpen || !this.#hasOwnTurns || this.#parts.length === 0 || this.isIncomplete) return;
@@ -199,7 +200,7 @@ export class TurnDetector {
     this.#conclude();
   }
 
-  /** The caller says no more: an open turn ends with the words that there are. */
+  /** Ends an open turn with its present words: the caller says no more. */
   cut(): void {
     if (this.#state === 'idle' || this.text === '') return;
     if (this.#state !== 'waiting') this.#decidedMs = this.#nowMs;
@@ -208,7 +209,7 @@ export class TurnDetector {
     this.#conclude();
   }
 
-  /** The final words that are awaited come later by so much. */
+  /** Extends the wait: the final words come later by `ms`. */
   delayed(ms: number): void {
     if (this.#state !== 'waiting') return;
     const delayMs = Math.min(this.#delayLeftMs, Math.max(0, ms));
@@ -230,7 +231,7 @@ export class TurnDetector {
     if (this.#state === 'waiting') this.#conclude();
   }
 
-  /** Time passes: `heardMs` is the media time up to which the caller's audio was processed. */
+  /** Advances the time. `heardMs`: media time up to which the caller's audio was processed. */
   advance(nowMs: number, heardMs: number): void {
     this.#nowMs = nowMs;
     if (this.#state === 'speaking') {
@@ -287,7 +288,7 @@ export class TurnDetector {
     return (this.#recognizer?.ownTurns ?? 'none') !== 'none';
   }
 
-  /** Asked with every frame of a pause, while words and expectation change rarely. */
+  /** The judge, up to date. Read with every frame of a pause, while words and expectation change rarely. */
   get #judged(): TurnJudge {
     if (!this.#isJudged || this.#judgedHurried !== this.hurried) {
       this.#isJudged = true;
@@ -321,7 +322,7 @@ export class TurnDetector {
     if (late !== undefined) this.#listener.onLate(late);
   }
 
-  /** The caller has finished; only the final words are missing. */
+  /** Decides that the caller has finished; only the final words are missing. */
   #decide(): void {
     this.#decidedMs = this.#nowMs;
     if (this.#voiced) this.#lastVoiceMs = this.#nowMs;
@@ -354,7 +355,7 @@ export class TurnDetector {
     }
   }
 
-  /** Voice that continues after a forced end belongs to the next turn. */
+  /** Starts the next turn: voice continued after a forced end. */
   #next(): void {
     this.#state = 'idle';
     if (!this.#voiced) return;
@@ -363,7 +364,7 @@ export class TurnDetector {
     this.#listener.onBegin();
   }
 
-  /** Words came without detected voice, or after their turn was given up. */
+  /** Reports words that came without detected voice, or after their turn was abandoned. */
   #concludeUnvoiced(): void {
     if (this.#nowMs - this.#lastVoiceMs > FINAL_MS_MAX) {
       this.#startMs = this.#nowMs - UNVOICED_MS;

@@ -1,4 +1,4 @@
-// What turn-taking reports of the caller: speech, interim words, barge-in, backchannels and whole turns.
+// Events of turn-taking: speech, interim words, barge-in, backchannels and whole turns of the caller.
 
 export interface CallerTurn {
   text: string;
@@ -8,7 +8,7 @@ export interface CallerTurn {
   /** Media time of the first and the last speech (or key). */
   startMs: number;
   endMs: number;
-  /** Monotonic milliseconds: end of speech (or of the agent's words, where a doubted answer waited for that), decision that
+  /** Monotonic milliseconds: end of speech (or of the agent's words, for which a doubted answer waited), decision that
    *  it was the end, final words. */
   lastSpeechAt: number;
   decidedAt: number;
@@ -23,18 +23,18 @@ export interface InterruptionFacts {
 }
 
 export type TurnEvent =
-  /** The caller has certainly begun to speak (idle timers). */
+  /** The caller has certainly begun to speak (for idle timers). */
   | { type: 'caller-speech' }
   /** Interim words of the turn so far. */
   | { type: 'partial'; text: string }
   /** The turn has probably ended, with these words. A `turn` with the same words follows, or another event. */
   | { type: 'early-end'; text: string; confidence: number | null }
-  /** The turn that had probably ended goes on, or was no turn. */
+  /** The turn that had probably ended continues, or was no turn. */
   | { type: 'turn-resumed' }
   /** A confirmed interruption. The events that end the interrupted utterances follow at once. */
   | { type: 'interruption'; facts: InterruptionFacts }
   | { type: 'turn'; turn: CallerTurn }
-  /** Words of a turn before that came when it was being answered, or later: nothing answers them. */
+  /** Words of an earlier turn that came while it was being answered, or later: no answer follows. */
   | { type: 'late-turn'; turn: CallerTurn }
   /** The caller spoke to the silent agent, or has silenced it, and no word was recognised. */
   | { type: 'unrecognized' }
@@ -43,7 +43,7 @@ export type TurnEvent =
       type: 'backchannel';
       text: string;
       confidence: number | null;
-      /** Entirely within uninterruptible speech. */
+      /** Whether they were entirely within uninterruptible speech. */
       isMuted: boolean;
       startMs: number;
       endMs: number;

@@ -1,13 +1,13 @@
-// The interface of what decides that the caller has finished: endpointing by silence and words today
-// (turn/endpointing.ts). One judge per call, synchronous: a judge that takes time, such as a semantic model, answers with
-// what it knows, and with another time when it knows more.
+// The interface that decides whether the caller has finished; implemented by endpointing (turn/endpointing.ts). One
+// judge per call, synchronous: a slow judge, such as a semantic model, returns its present estimate, and another one
+// when it knows more.
 
 import type { ExpectedInput } from '../../model/expected-input.ts';
 
 export interface CallerWords {
   /** The words recognised so far; empty if none. */
   text: string;
-  /** BCP 47. Undefined: not known. */
+  /** Language (BCP 47). Undefined if it is not known. */
   language?: string | undefined;
   expectation: ExpectedInput;
   /** Whether the recogniser gives interim words. */
@@ -17,7 +17,7 @@ export interface CallerWords {
 }
 
 export interface TurnJudge {
-  /** The words of the turn, or the rest of `said`, before the properties are read; again only after a change. */
+  /** Takes the words of the turn, or the rest of `said`, before the properties are read; again only after a change. */
   consider(said: CallerWords): void;
   /** Milliseconds of silence that end the turn. Read with every frame of a pause. */
   readonly silenceNeededMs: number;

@@ -1,24 +1,25 @@
-// What turn-taking is built from, and what it asks of the recogniser.
+// Options of turn-taking, and its requests to the recogniser.
 
 import type { Playout } from '../speak/playout.ts';
 import type { TurnOptions } from './turn-detector.ts';
 import type { TurnEvent } from './turn-event.ts';
 import type { TurnTuning } from './turn-tuning.ts';
 
-/** BCP 47, of words whose language the recogniser does not detect. Undefined: not known. */
+/** Languages (BCP 47) of words for which the recogniser detects none. Undefined if not known. */
 export interface CallerLanguages {
-  /** As the node sets it. */
+  /** Language of the node. */
   language?: string | undefined;
-  /** As the node or the recogniser's settings have it. */
+  /** Language of the node, or of the recogniser's settings. */
   wordsLanguage?: string | undefined;
 }
 
 export interface TurnTakingOptions {
   playout: Playout;
-  /** `agentLanguage`: of callers about whom nothing else is known. */
+  /** `agentLanguage`: language of callers about whom nothing else is known. */
   languages: CallerLanguages & { agentLanguage?: string };
   tuning: TurnTuning;
-  /** Undefined without a recogniser: voice alone never interrupts then, because no words could follow. */
+  /** The recogniser's delays. Undefined without one: voice alone never interrupts then, because no words could
+   *  follow. */
   recognizer: TurnOptions['recognizer'];
   /** Monotonic milliseconds at the start of media time. */
   startAt: number;
@@ -27,12 +28,12 @@ export interface TurnTakingOptions {
   controls: RecognizerControls;
 }
 
-/** What the recogniser is informed of, and asked for. */
+/** Notices and requests to the recogniser. */
 export interface RecognizerControls {
   /** A new piece of speech begins: earlier audio may be dropped. */
   speechStarted(): void;
   speechStopped(): void;
-  /** Speech goes on after a pause within the turn. */
+  /** Speech continues after a pause within the turn. */
   speechResumed(): void;
   /** The final words will probably be needed soon. */
   prepareFinal(): void;

@@ -1,5 +1,4 @@
-// Turn-taking: joins the caller's turn, the barge-in rules and the agent's utterances. No audio passes here. All
-// times are media time.
+// Turn-taking: joins the caller's turn, the barge-in rules and the agent's utterances. All times are media time.
 
 import { bargeInSeconds, interruptions } from '../../metrics/metrics.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
@@ -17,13 +16,13 @@ import { TurnDetector, type TurnOptions } from './turn-detector.ts';
 import type { CallerTurn, InterruptionFacts, TurnEvent } from './turn-event.ts';
 import type { CallerLanguages, TurnTakingOptions } from './turn-taking-options.ts';
 
-/** A recogniser without interim words has this long to show that the caller speaks. */
+/** Time in which a recogniser without interim words must show that the caller speaks. */
 const YIELD_WORDLESS_MS = 1_500;
-/** A short answer this close to the agent's end is an answer, not a backchannel. */
+/** Time before the agent's end in which a short answer is an answer, not a backchannel. */
 const NEAR_END_MS = 1_000;
-/** Turns whose last words may come late; a recogniser owes those of two. */
+/** Turns whose last words may come late; a recogniser has outstanding answers for two. */
 const REPORTED_MAX = 8;
-/** Shorter voice without words is a noise. */
+/** Shortest voice without words that is not a noise. */
 const UNRECOGNIZED_MS_MIN = 500;
 
 export class TurnTaking {
@@ -36,7 +35,7 @@ export class TurnTaking {
   readonly #agentLanguage: string | undefined;
   #recognizer: TurnOptions['recognizer'];
   #nowMs = 0;
-  /** The current voice was reported as speech. */
+  /** Whether the current voice was reported as speech. */
   #speaking = false;
   #voiceEndMs = 0;
   #yieldSinceMs = Number.NaN;
@@ -44,12 +43,12 @@ export class TurnTaking {
   #heldSilentMs = 0;
   readonly #ownWords = new OwnWords();
   readonly #doubted = new DoubtedAnswer((turn) => this.#setAside(turn, false));
-  /** The caller's voice has stopped the agent, and no words of it were reported so far. */
+  /** Whether the caller's voice has stopped the agent, with no words reported so far. */
   #stoppedByVoice = false;
   #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
-  /** Where the last turns that were reported begin. */
+  /** Start times of the last reported turns. */
   #reportedMs: number[] = [];
-  /** The agent has begun to speak since the last of them. */
+  /** Whether the agent has begun to speak since the last of them. */
   #isAnswered = false;
 
   constructor(options: TurnTakingOptions) {
@@ -85,7 +84,7 @@ export class TurnTaking {
     this.setLanguages(options.languages);
   }
 
-  /** Of the node, from here on. */
+  /** Sets the languages of the node. */
   setLanguages({ language, wordsLanguage = this.#agentLanguage }: CallerLanguages): void {
     this.#interrupt.language = language;
     this.#interrupt.answersLanguage = wordsLanguage;
@@ -109,7 +108,7 @@ export class TurnTaking {
     this.#earlyEnd.expect(expectation);
   }
 
-  /** After each window of voice that is not the agent's echo, and at the end of voice. */
+  /** Takes voice after each window that is not the agent's echo, and at the end of voice. */
   voice(voice: VoiceActivity, nowMs: number): void {
     this.#nowMs = nowMs;
     this.#cutInterjection(voice);
@@ -141,7 +140,7 @@ export class TurnTaking {
     this.#turn.final(words);
   }
 
-  /** The recogniser takes the turn for over, with the words so far, and may change its mind. */
+  /** Takes the recogniser's probable end of the turn, with the words so far. It may be withdrawn. */
   probablyEnded(nowMs: number): void {
     this.#nowMs = nowMs;
     if (!this.#turn.open || this.#turn.isIncomplete) return;
@@ -152,23 +151,23 @@ export class TurnTaking {
       this.#onEvent({ type: 'early-end', text, confidence });
   }
 
-  /** The turn goes on. */
+  /** Withdraws the probable end: the turn continues. */
   resumed(): void {
     if (this.#earlyEnd.withdraw()) this.#onEvent({ type: 'turn-resumed' });
   }
 
-  /** The recogniser sees the end of the turn whose final words it has sent. */
+  /** Takes the recogniser's end of the turn whose final words it has sent. */
   ended(nowMs: number): void {
     this.#nowMs = nowMs;
     this.#turn.ended();
   }
 
-  /** The final words come later by so much. */
+  /** Extends the wait: the final words come later by `ms`. */
   delayed(ms: number): void {
     this.#turn.delayed(ms);
   }
 
-  /** The call is over. */
+  /** Ends the caller's turn, as the call is over. */
   conclude(): void {
     this.#turn.cut();
   }
@@ -185,7 +184,7 @@ export class TurnTaking {
     this.#turn.recognizerLost();
   }
 
-  /** A key: the agent stops if it is interruptible. */
+  /** Takes a key: the agent stops if it is interruptible. */
   digit(nowMs: number): void {
     this.#nowMs = nowMs;
     if (this.#playout.current(nowMs)?.interruptible !== true) return;
@@ -193,7 +192,7 @@ export class TurnTaking {
     this.#stopAgent('dtmf', nowMs);
   }
 
-  /** `heardMs`: media time up to which the caller's audio was processed. */
+  /** Advances the time. `heardMs`: media time up to which the caller's audio was processed. */
   advance(nowMs: number, heardMs: number): void {
     this.#nowMs = nowMs;
     if (this.#interrupt.pending && this.#playout.current(nowMs)?.interruptible !== true) {
@@ -206,7 +205,7 @@ export class TurnTaking {
     this.#reportDoubted();
   }
 
-  /** Whether the agent may start `utterance`, and does: not while the caller speaks. */
+  /** Whether the agent may start `utterance`, and then notes its start: not while the caller speaks. */
   mayStart(utterance: Utterance, nowMs: number): boolean {
     const isFree = this.#isFree(utterance, nowMs);
     this.#isAnswered ||= isFree;
@@ -222,7 +221,7 @@ export class TurnTaking {
     if (this.#turn.text !== '') return false;
     const yieldMs = this.#recognizer.interimWords ? BARGE_IN_MS : YIELD_WORDLESS_MS;
     if (nowMs - this.#yieldSinceMs < yieldMs) return false;
-    // Voice without a word for this long is noise, and noise must not silence the agent for good.
+    // Voice without a word for this long is noise, which must not silence the agent for good.
     this.#yieldSinceMs = Number.NaN;
     this.#interrupt.ignoreVoice();
     return true;
@@ -234,13 +233,13 @@ export class TurnTaking {
     this.#uninterruptible = { startMs: utterance.startMs, endMs };
   }
 
-  /** The utterance that the caller hears. */
+  /** The utterance that is audible to the caller; undefined if there is none. */
   #audible(): Utterance | undefined {
     const current = this.#playout.current(this.#nowMs);
     return current?.startMs === undefined ? undefined : current;
   }
 
-  /** A line that explains a wait is not worth talking over the caller. */
+  /** Cuts an interjection: a line that explains a wait must not interrupt the caller. */
   #cutInterjection(voice: VoiceActivity): void {
     const { aside, held } = this.#playout;
     if (!aside.isPending || held || this.#recognizer === undefined) return;
@@ -258,7 +257,7 @@ export class TurnTaking {
 
   #ended(turn: SpokenTurn): void {
     this.#judge(turn);
-    // Without a turn of these words, nothing answers them.
+    // Without a turn of these words, no answer follows.
     this.resumed();
     this.#earlyEnd.reset();
   }
@@ -297,7 +296,7 @@ export class TurnTaking {
     if (turn !== undefined) this.#report(turn, this.#nowMs);
   }
 
-  /** The voice had no words. The agent continues, or the dialogue asks again: a caller who has silenced the agent,
+  /** Handles voice without words. The agent continues, or the dialogue asks again: a caller who has silenced the agent,
    *  or has spoken to it, gets an answer. */
   #nothing(turn: SpokenTurn): void {
     const { pending } = this.#interrupt;
@@ -313,8 +312,9 @@ export class TurnTaking {
     this.#onEvent({ type: 'unrecognized' });
   }
 
-  /** Words of a turn that was reported without them: the caller's turn goes on, unless the agent has words for it already,
-   *  which may ask what these were not said to. Nobody asks about words that are doubtful, in place of the answer. */
+  /** Handles words of a turn that was reported without them: they continue the caller's turn, unless the agent has an
+   *  answer already, which may ask about something else. Otherwise, and if they are doubtful, they are only reported:
+   *  asking about them would take the place of the answer. */
   #late(turn: SpokenTurn): void {
     if (!this.#reportedMs.includes(turn.startMs)) return;
     const isLast = this.#reportedMs.at(-1) === turn.startMs;
@@ -324,7 +324,7 @@ export class TurnTaking {
     else this.#onEvent({ type: 'late-turn', turn: this.#callerTurn(turn) });
   }
 
-  /** `awaitedMs`: since when the caller has waited for the answer. */
+  /** Reports a turn. `awaitedMs`: time since when the caller has waited for the answer. */
   #report(turn: SpokenTurn, awaitedMs = turn.endMs): void {
     this.#doubted.drop();
     this.#stoppedByVoice = false;
@@ -347,7 +347,7 @@ export class TurnTaking {
     this.#onEvent({ type: 'backchannel', text, confidence, isMuted, startMs, endMs });
   }
 
-  /** The caller's sound is no turn: an utterance that waited for it starts at once. */
+  /** Lets an utterance start that waited for the caller's sound, which is no turn. */
   #letBegin(): void {
     if (!Number.isNaN(this.#yieldSinceMs)) this.#playout.pump(this.#nowMs);
   }

@@ -1,5 +1,5 @@
-// Settings of turns and interruptions that an agent's author may change (contract §5.5). Values only:
-// turn-detector.ts and barge-in.ts hold the behaviour.
+// Settings of turns and interruptions that an agent's author may change (contract §5.5). Their behaviour is in
+// turn-detector.ts and barge-in.ts.
 
 export interface TurnTuning {
   /** The caller's turn ends at the latest this long after the last new word. */

@@ -1,33 +1,33 @@
-// How the key of each service is checked: one authenticated request that costs nothing and changes nothing. A service
-// without a row is not asked. Addresses that users give come from the service's own fields. Source: the services'
-// public API references.
+// Table of key checks: one authenticated request for each service, which costs nothing and changes nothing. Keys of
+// services without a row are not checked. `base_url` of the settings overrides a service's address.
+// Source: the services' public API references.
 
 import { isObject } from '../../std/json.ts';
 
 const MINIMAX_UNAUTHORIZED = 1004;
 const MINIMAX_INVALID_KEY = 2049;
 
-/** Settings of a service as stored, with one key. */
+/** One service's settings as stored, with a single key. */
 export type CheckedFields = Readonly<Record<string, unknown>>;
 
 export interface KeyCheck {
-  /** Undefined: the settings name no address. */
+  /** Undefined if the settings have no address. */
   url(fields: CheckedFields): string | undefined;
   method?: 'GET' | 'POST';
-  /** JSON of a POST. Default: empty. */
+  /** JSON body of a POST. Default: empty. */
   body?: string;
   headers(key: string): Record<string, string>;
-  /** Statuses by which the service refuses the key. Default: 401 and 403. */
+  /** HTTP statuses that mean the service refuses the key. Default: 401 and 403. */
   refusing?: readonly number[];
-  /** Words of the service by which it refuses the key under another status. */
+  /** Text of a refusal of the key that comes with another error status. */
   refusingWords?: RegExp;
-  /** The words by which it refuses the key in an answer with status 200. */
+  /** Returns the refusal in an answer with status 200, for services that report errors so. */
   refusalIn?(answer: unknown): string | undefined;
-  /** Words of a refusal that is not about the key: one with few permissions works for calls. */
+  /** Text of a refusal that does not concern the key. A key with few permissions still works for calls. */
   harmlessWords?: RegExp;
-  /** Self-hosted ones may have no key: they are asked all the same. */
+  /** Whether a self-hosted service may run without a key. It is then requested without one. */
   isKeyless?: boolean;
-  /** A key that does not begin so is none of this service. */
+  /** Prefix of every key of this service. A key without it is refused without a request. */
   keyPrefix?: string;
 }
 
@@ -41,26 +41,26 @@ export function text(fields: CheckedFields, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Below the address in `base_url`, else below `base`. Users write addresses of websockets there too. */
+/** URL of `path` below `base_url`, else below `base`. Accepts ws(s) addresses in `base_url`, too. */
 export const below = (base: string | undefined, path: string) => (fields: CheckedFields) => {
   const given = text(fields, 'base_url') ?? base;
   return given?.replace(/^ws/, 'http').replace(/\/+$/, '').concat(path);
 };
 
-/** At the host of `base_url`, else at `origin`: services whose paths have versions of their own. */
+/** URL of `path` at the host of `base_url`, else at `origin`: for services whose paths have versions of their own. */
 export const at = (origin: string, path: string) => (fields: CheckedFields) => {
   const given = URL.parse(text(fields, 'base_url') ?? origin);
   return given === null ? undefined : `${given.origin.replace(/^ws/, 'http')}${path}`;
 };
 
-/** At `url`, if `base_url` is a host of the vendor's `domain`: the key of another server goes to no host but its own. */
+/** `url`, if `base_url` is a host of the vendor's `domain`: no key is sent to a host that it does not belong to. */
 const vendorsOwn = (domain: string, url: string) => (fields: CheckedFields) => {
   const given = text(fields, 'base_url');
   const host = given === undefined ? domain : (URL.parse(given)?.hostname ?? '');
   return host === domain || host.endsWith(`.${domain}`) ? url : undefined;
 };
 
-/** Names of regions are part of a host name. */
+/** Region names are part of a host name. */
 export const REGION = /^[a-z0-9-]{1,40}$/;
 
 const listsModels = (base?: string): KeyCheck => ({
@@ -87,7 +87,7 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
     headers: header('x-api-key', { 'anthropic-version': '2023-06-01' }),
   },
   google: {
-    // Voices are at a host of their own, which has no models.
+    // Azure lists voices at a separate host, which has no models.
     url: (fields) => {
       const isVoice = text(fields, 'base_url')?.includes('texttospeech') === true;
       const path = isVoice ? '/v1/voices?languageCode=en-US' : '/v1beta/models?pageSize=1';
@@ -145,7 +145,7 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
     headers: header('x-api-key'),
     refusing: [401],
   },
-  // A key of its own for one minute, as browsers get one.
+  // Requests a temporary key that is valid for one minute, as browsers use.
   speechmatics: {
     method: 'POST',
     url: vendorsOwn('speechmatics.com', 'https://mp.speechmatics.com/v1/api_keys?type=rt'),
@@ -156,14 +156,14 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
     url: at('https://api.sarvam.ai', '/text-to-speech/pronunciation-dictionary'),
     headers: header('api-subscription-key'),
   },
-  // Whether it knows a word. Its lists of voices are public.
+  // Looks up one word in the dictionary. The lists of voices are public and check no key.
   rime: {
     method: 'POST',
     url: vendorsOwn('rime.ai', 'https://users.rime.ai/oov'),
     body: '{"text":"hello"}',
     headers: bearer,
   },
-  // The account's own voices: the list of all is said to need no key.
+  // Lists the account's own voices: the list of all voices is said to need no key.
   smallest: {
     url: at('https://api.smallest.ai', '/waves/v1/voice-cloning'),
     headers: bearer,
@@ -178,7 +178,7 @@ export const keyChecks: Readonly<Record<string, KeyCheck>> = {
   camb: { url: at('https://client.camb.ai', '/apis/list-voices'), headers: header('x-api-key') },
 };
 
-/** Its errors have status 200. */
+/** MiniMax reports errors with status 200. */
 function minimaxRefusal(answer: unknown): string | undefined {
   const base = isObject(answer) && isObject(answer['base_resp']) ? answer['base_resp'] : {};
   const { status_code: code, status_msg: message } = base as Readonly<Record<string, unknown>>;
@@ -186,5 +186,5 @@ function minimaxRefusal(answer: unknown): string | undefined {
   return typeof message === 'string' ? message : '';
 }
 
-/** Services on this machine: nothing to check. */
+/** Services on this machine, which have no key to check. */
 export const LOCAL_SERVICES: ReadonlySet<string> = new Set(['scripted', 'pocketsphinx', 'flite']);

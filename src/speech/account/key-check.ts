@@ -1,6 +1,6 @@
-// Checks the keys and voices of services with the services themselves: a request for each key, and two at most for a
-// voice, all at once, within seconds. Only a service that refuses a key, or that lists other voices, makes it bad;
-// anything else is "not verified", so that no outage of a service keeps a configuration from being saved.
+// Key check: asks each service whether it accepts the key and has the voice. One request for each key and at most two
+// for a voice, all at once, within seconds. Only a refusal by the service makes a key or voice bad. Everything else is
+// "not verified", so that an outage of a service never prevents saving a configuration.
 
 import { setMaxListeners } from 'node:events';
 import type { Egress } from '../../egress/egress-rule.ts';
@@ -18,7 +18,7 @@ import { voiceListOf } from './voice-list-table.ts';
 import { unknownVoice } from './voice-lists.ts';
 
 export interface ServiceToCheck {
-  /** Embeddings are the services of language models, with their keys. */
+  /** Services of embeddings are those of language models, with the same keys. */
   job: SpeechJob | 'embeddings';
   service: ConfiguredService;
 }
@@ -27,7 +27,7 @@ export interface ServiceVerdict {
   /** `ok`: accepted; `refused`: the service refuses the key, or does not have the voice; `unverified`: the check gave no
    *  answer about the key. */
   verdict: 'ok' | 'refused' | 'unverified';
-  /** Why, with the service's words and without secrets; empty if it is `ok`. */
+  /** Reason, in the service's words and without secrets; empty for `ok`. */
   message: string;
   durationMs: number;
 }
@@ -37,20 +37,21 @@ export interface KeyCheckMeans {
   egress: Egress;
 }
 
-/** A person waits for all of them. */
+/** Deadline for one answer. A person waits for all of them. */
 const ANSWER_MS_MAX = 3_000;
-/** With the rest of an answer that comes slowly. */
+/** Deadline for the whole check, with the bodies of slow answers. */
 const CHECK_MS_MAX = 4_000;
-/** A list of an account's voices; only its head is of interest. */
+/** Limit of an answer's size. It may be the list of an account's voices, of which only the first part matters. */
 const ANSWER_BYTES_MAX = 1_048_576;
-/** What a verdict repeats of the service's words. */
+/** Longest quotation of a service in a verdict. */
 const WORDS_CHARACTERS_MAX = 300;
 /** Requests for one configuration: three jobs with a service, a fallback and several keys each, and voices. */
 const REQUESTS_MAX = 24;
-/** For one voice: the list, and the voice itself. */
+/** Requests for one voice: the list, and the voice itself. */
 const VOICE_REQUESTS_MAX = 2;
 
-/** One verdict for each service, in their order: the worst of its keys. Never rejects but with the signal's reason. */
+/** Checks each service. Returns one verdict for each, in the same order: the worst of its keys. Rejects only with the
+ *  signal's reason. */
 export async function checkServices(
   services: readonly ServiceToCheck[],
   means: KeyCheckMeans,
@@ -58,7 +59,7 @@ export async function checkServices(
 ): Promise<ServiceVerdict[]> {
   const allowance = { left: REQUESTS_MAX };
   const deadline = deadlineSignal(means.clock, CHECK_MS_MAX, 'an answer', signal);
-  // Each request listens to it, and each body that is read.
+  // Each request and each body that is read adds a listener.
   setMaxListeners(2 * REQUESTS_MAX, deadline.signal);
   const all = { ...means, signal: deadline.signal, parent: signal, allowance };
   try {
@@ -69,9 +70,9 @@ export async function checkServices(
 }
 
 interface Means extends KeyCheckMeans {
-  /** Ends the requests. */
+  /** Aborts the requests at the deadline. */
   signal: AbortSignal;
-  /** The client no longer waits for the results. */
+  /** Aborted when the client no longer waits for the results. */
   parent: AbortSignal;
   allowance: { left: number };
 }
@@ -198,7 +199,7 @@ async function ask(
   }
 }
 
-/** The words of a refusal with a status of success. */
+/** The refusal in an answer with status 200, or undefined. */
 async function refusalIn(answer: ServiceAnswer, check: KeyCheck): Promise<string | undefined> {
   if (check.refusalIn === undefined) {
     for await (const _part of answer.body) break;
@@ -212,10 +213,10 @@ function ofFault(error: ServiceFault, provider: string, check: KeyCheck): Verdic
   const { detail } = error;
   const status = Number(error.facts['status'] ?? 0);
   const says = (words: RegExp | undefined): boolean => words?.test(detail) === true;
-  const isAccepted = error.kind === 'quota'; // The account is used up.
+  const isAccepted = error.kind === 'quota'; // The service accepts the key, but the account has no credit left.
   const isRefusal = (check.refusing ?? [401, 403]).includes(status) || says(check.refusingWords);
   if (isRefusal && !isAccepted && !says(check.harmlessWords)) return refused(provider, detail);
-  // A connection that failed at every address of a name has no words of its own.
+  // If all addresses of a host name fail, the error has no text.
   if (status === 0) return unverified(detail === '' ? 'it cannot be reached' : detail);
   return unverified(`it answered ${status}: ${detail}`);
 }

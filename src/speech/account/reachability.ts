@@ -1,18 +1,18 @@
-// Whether something listens at the address of a service of which no request says whether it is the service, as of a
-// Wyoming or Vosk server of one's own: a connection that is closed at once.
+// Reachability of a self-hosted service that has no request to identify it, for example a Wyoming or Vosk server. Opens
+// a TCP connection and closes it at once.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import { type CheckedFields, text } from './key-check-table.ts';
 
-/** A sentence for the owner of the settings. Undefined: they have no address, or the egress rule hides what listens at
- *  addresses from tenants. `signal` ends the wait. Never rejects. */
+/** Returns a sentence for the owner of the settings. Returns undefined if they have no address, or if the egress rule
+ *  hides from tenants what listens at an address. `signal` ends the wait. Never rejects. */
 export async function reachability(
   fields: CheckedFields,
   egress: Egress,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const given = text(fields, 'base_url');
-  // Only so are host and port in their usual form.
+  // URL parses host and port only for http schemes.
   const url = given === undefined ? null : URL.parse(given.replace(/^(tcp|ws)(?=s?:)/, 'http'));
   if (url === null || egress.hidesFaults) return undefined;
   const { hostname, protocol } = url;
@@ -23,7 +23,7 @@ export async function reachability(
   return `no request checks this service, and nothing answers at ${place}: ${problem}`;
 }
 
-/** What went wrong. */
+/** Connects. Returns the error, or undefined if the connection was accepted. */
 function connected(
   { hostname, port }: { hostname: string; port: string },
   egress: Egress,
@@ -32,7 +32,7 @@ function connected(
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve('no connection in time'), { once: true });
     egress.connect({ hostname, port, protocol: 'http:' }, (error, socket) => {
-      // Also one that comes late.
+      // A socket that opens after the deadline is closed, too.
       socket?.on('error', () => undefined).destroy();
       resolve(error === null ? undefined : codeIn(error));
     });

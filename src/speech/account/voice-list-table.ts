@@ -1,6 +1,6 @@
-// How each service lists its voices: the request, and the voices in its answer. A service without a row has no list.
-// Source: the services' public API references; rows that are not `elevenlabs`, `deepgram` or `cartesia` were never tried on
-// a live account: an answer in which no voice is found proves nothing.
+// Table of voice lists: the request of each service, and the parser of its answer. Services without a row have no list.
+// Source: the services' public API references. Only the rows `elevenlabs`, `deepgram` and `cartesia` were tried on a
+// live account. In the others, an answer without any voice proves nothing.
 
 import { voiceId } from '../../model/speech-services/voice-id.ts';
 import { isObject } from '../../std/json.ts';
@@ -19,17 +19,17 @@ export interface Voice {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface VoiceList {
-  /** Undefined: the settings name no address. */
+  /** Undefined if the settings have no address. */
   url(fields: CheckedFields): string | undefined;
   headers(key: string): Record<string, string>;
-  /** The voices in an answer; what is none is left out. */
+  /** Extracts the voices of an answer, without other entries. */
   read(answer: unknown): unknown[];
   voice(item: Fields): Partial<Voice>;
-  /** The request for one voice, where accounts may use voices that the list leaves out. `id` is a part of its path. */
+  /** URL of the request for one voice, for services whose list omits some usable voices. `id` is a part of the path. */
   one?(fields: CheckedFields, id: string): string | undefined;
-  /** The id in what the settings name. Default: the same. */
+  /** Derives the id from the name in the settings. Default: the name itself. */
   idOf?(voice: string): string;
-  /** Servers of one's own may have no key. */
+  /** Whether a self-hosted server may run without a key. */
   isKeyless?: boolean;
 }
 
@@ -139,12 +139,12 @@ const voiceLists: Readonly<Record<string, VoiceList>> = {
 
 const AZURE_PATH = '/cognitiveservices/voices/list';
 
-/** The row of a service, if it has a list. */
+/** Returns the row of a service, or undefined if it has no list. */
 export function voiceListOf(provider: string): VoiceList | undefined {
   return Object.hasOwn(voiceLists, provider) ? voiceLists[provider] : undefined;
 }
 
-/** Of the names that services share. */
+/** Reads the fields that have the same name in several services. */
 function texts(item: Fields): Partial<Voice> {
   return {
     name: own(item['name']),

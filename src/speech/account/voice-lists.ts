@@ -1,5 +1,5 @@
-// The voices that an account of a service has, in one shape for all services, and whether it has one of them. Source:
-// contract §3.5.
+// Lists the voices of an account in one shape for all services, and checks whether it has a given voice.
+// Source: contract §3.5.
 
 import { isObject, parseJson } from '../../std/json.ts';
 import { ServiceFault } from '../service/service-fault.ts';
@@ -7,24 +7,24 @@ import { ServiceHttp, type ServiceHttpOptions } from '../service/service-http.ts
 import type { CheckedFields } from './key-check-table.ts';
 import { type Voice, type VoiceList, voiceListOf } from './voice-list-table.ts';
 
-/** A person waits for it. */
+/** Deadline of a request. A person waits for the list. */
 const ANSWER_MS_MAX = 5_000;
-/** A few thousand voices. */
+/** Room for a few thousand voices. */
 const ANSWER_BYTES_MAX = 8_388_608;
 const VOICES_MAX = 2_000;
-/** Voices that a finding names. */
+/** Voices that a finding lists. */
 const NAMED_MAX = 6;
-/** What a finding repeats of the settings and of a name. */
+/** Longest quotation of a setting or a voice's name in a finding. */
 const CHARACTERS_MAX = 80;
-/** Statuses by which a service says that it has no voice of that id. */
+/** Statuses by which a service reports an unknown voice id. */
 const UNKNOWN: readonly unknown[] = [400, 404, 422];
 
-/** Where the voices of a service with these settings are listed: scheme, host and port. Undefined if nowhere. */
+/** Origin (scheme, host and port) of the service's voice list with these settings. Undefined if it has none. */
 export function voiceListOrigin(provider: string, fields: CheckedFields): string | undefined {
   return URL.parse(voiceListOf(provider)?.url(fields) ?? '')?.origin;
 }
 
-/** Asks at the address of the settings, for which the key is stored. Throws ServiceFault. */
+/** Requests the list at the address that the settings give and the key belongs to. Throws ServiceFault. */
 export async function fetchVoices(
   { provider, fields, key }: { provider: string; fields: CheckedFields; key: string },
   means: ServiceHttpOptions['means'],
@@ -44,10 +44,10 @@ export async function fetchVoices(
 
 export interface VoiceToFind {
   provider: string;
-  /** As the settings name it. */
+  /** Name or id of the voice, as in the settings. */
   voice: string;
   fields: CheckedFields;
-  /** Undefined: it has none. */
+  /** Undefined if the service has no key. */
   key: string | undefined;
 }
 
@@ -56,8 +56,8 @@ interface Asking {
   answerMsMax: number;
 }
 
-/** What is wrong with the voice, with some that the service has; undefined if nothing is, or nothing shows it. Never
- *  rejects: a service that does not answer proves nothing. */
+/** Describes the problem with the voice and suggests others that the service has. Returns undefined if the voice exists
+ *  or the answer proves nothing. Never rejects. */
 export async function unknownVoice(
   { provider, voice, fields, key }: VoiceToFind,
   http: ServiceHttp,
@@ -73,7 +73,7 @@ export async function unknownVoice(
     listed({ list, url, key }, http, asking).catch(() => undefined),
     one === undefined ? undefined : refusalOf({ list, url: one, key }, http, asking),
   ]);
-  // An address that lists no voices is no such service: it says nothing about one of them either.
+  // A server without any voice is not the expected service, so its refusal of one voice proves nothing either.
   if (all === undefined || all.voices.length === 0) return undefined;
   if (all.voices.some((each) => each.voice_id === id)) return undefined;
   if (one === undefined ? !all.isWhole : own === undefined) return undefined;
@@ -106,7 +106,7 @@ async function listed(
   return { voices: distinct, isWhole: items.length <= VOICES_MAX && !isPage(body) };
 }
 
-/** The words by which the service does not know the voice; undefined if it does, or gives no answer about it. */
+/** The service's refusal of the voice. Undefined if it accepts the voice or gives no answer about it. */
 async function refusalOf(
   { list, url, key }: Question,
   http: ServiceHttp,
@@ -122,7 +122,7 @@ async function refusalOf(
     for await (const _part of answer.body) break;
     return undefined;
   } catch (error) {
-    // Any other error says nothing about the voice.
+    // Other errors do not concern the voice.
     if (!(error instanceof ServiceFault)) return undefined;
     return UNKNOWN.includes(error.facts['status']) ? error.detail : undefined;
   }
@@ -132,7 +132,7 @@ function headersOf(list: VoiceList, key: string | undefined): Record<string, str
   return { accept: 'application/json', ...(key === undefined ? {} : list.headers(key)) };
 }
 
-/** Whether the answer says that there are more. */
+/** Whether the answer has further pages. */
 function isPage(body: unknown): boolean {
   if (!isObject(body)) return false;
   return [body['has_more'], body['next_page_token'], body['nextPageToken']].some(Boolean);
@@ -152,13 +152,13 @@ function voiceOf(list: VoiceList, item: unknown): Voice[] {
   return [
     {
       voice_id: found.voice_id,
-      // An empty text is none.
+      // An empty name counts as missing.
       name: found.name || found.voice_id,
       description: found.description || null,
       accent: found.accent || null,
       gender: found.gender || null,
       language: found.language || null,
-      // It becomes a link of a page.
+      // The console shows it as a link, so only http(s) is allowed.
       preview_url: /^https?:\/\//i.test(found.preview_url ?? '') ? (found.preview_url ?? '') : null,
     },
   ];

@@ -1,12 +1,12 @@
-// Tokens of a request that was aborted: services count at the end of an answer only, and bill what they have read and
-// written until they notice.
+// Estimated token usage of an aborted request. Services report usage only at the end of an answer, but bill what was
+// processed until they notice the abort.
 
 import { type LlmRequest, type LlmUsage, NO_USAGE } from './llm.ts';
 
-/** Of English; other languages have fewer. */
+/** Ratio for English. Other languages have fewer characters per token. */
 const CHARACTERS_PER_TOKEN = 4;
 
-/** `text`: what has come of the answer. */
+/** `text`: the part of the answer that arrived. */
 export function estimatedUsage(
   { messages, tools }: Pick<LlmRequest, 'messages' | 'tools'>,
   text: string,

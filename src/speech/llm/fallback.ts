@@ -1,6 +1,6 @@
 // Fallback of one call: several language models behind one interface. If a model fails before any text, the next one
-// answers, and the call stays with it. After a temporary failure the same model is tried once more, and without the oldest
-// turns where the conversation is longer than it takes. After the first text nothing is repeated, because the caller
+// answers, and the call stays with it. After a temporary failure the same model is tried once more; if it refuses the
+// conversation as too long, without the oldest turns. After the first text nothing is repeated, because the caller
 // heard it. Models whose circuit is open come last.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -19,42 +19,43 @@ export interface LlmFallbackService {
 }
 
 export interface FallbackOptions {
-  /** At least one, best first. */
+  /** Services, at least one, best first. */
   services: readonly LlmFallbackService[];
   /** Whether `close` closes the models. Default: false, they are shared with other calls. */
   ownsModels?: boolean | undefined;
   clock: Clock;
   log: Log;
-  /** Of all services of the call. Default: its own, with the two listeners below. */
+  /** Receives the reports of all services of the call. Default: its own, with the two listeners below. */
   reports?: ServiceReports | undefined;
-  /** A permanent fault, or a prompt that is too long without any history, once for each service: the owner of the call
-   *  must change something. */
+  /** Called once for each service with a permanent fault, or with a prompt that is too long even without history: the
+   *  owner of the call must change something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  /** Another model is asked because of a fault that may pass, of this call or of others. */
+  /** Called when another model is used because of a temporary fault in this call or in others. */
   onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
-/** Before the second try on the same model. */
+/** Pause before the second try on the same model. */
 const RETRY_DELAY_MS = 150;
-/** The longest wait that a server may ask for before it: after a longer one the next model is asked. */
+/** Longest Retry-After to wait for. After a longer one the next model is used. */
 const ASKED_MS_MAX = 1_000;
-/** No further try starts later than this: the caller has waited long enough, and gets the fallback line. */
+/** No try starts later than this. The caller has waited long enough and gets the fallback line. */
 const TRIES_MS_MAX = 12_000;
-/** Of the history that a model refuses as too long, what it is asked with next. Less than the last is no conversation. */
+/** Shares of the history to retry with after a model refused it as too long. A smaller share would be no
+ *  conversation. */
 const HISTORY_SHARES = [1 / 2, 1 / 4, 1 / 8];
 
-/** One for each call. */
+/** Language model of one call, over several services. */
 export class FallbackModel implements LanguageModel {
   readonly name: string;
   readonly model: string;
   readonly #options: FallbackOptions;
-  /** Those that failed in this call. */
+  /** Services that failed in this call. */
   readonly #failed = new Set<LlmFallbackService>();
   readonly #reported = new Set<LlmFallbackService>();
   readonly #reports: ServiceReports;
-  /** The model that failed last, until another one is asked. */
+  /** The model that failed last, until another one is used. */
   #left: { model: LanguageModel; error: GatewayError } | undefined;
-  /** Characters of history that a model is asked with, after it has refused more in this call. */
+  /** Longest history, in characters, that each model accepts: set after it refused a longer one in this call. */
   readonly #historyMax = new Map<LlmFallbackService, number>();
 
   constructor(options: FallbackOptions) {
@@ -104,7 +105,8 @@ export class FallbackModel implements LanguageModel {
     if (ownsModels === true) await Promise.all(services.map(({ model }) => model.close()));
   }
 
-  /** In the order in which they are tried. A circuit is asked when its turn comes: it may admit one request only. */
+  /** Yields the services in the order to try. Each circuit is checked only at its turn, since it may admit a single
+   *  request. */
   *#line(): Generator<LlmFallbackService> {
     const { services } = this.#options;
     const tried = new Set<LlmFallbackService>();
@@ -121,13 +123,14 @@ export class FallbackModel implements LanguageModel {
     }
     for (const service of services) {
       if (tried.has(service)) continue;
-      // It comes after all that have not failed in this call.
+      // It follows all services that have not failed in this call.
       if (this.#failed.has(service)) this.#notePassed(passed, service);
       yield service;
     }
   }
 
-  /** A model that refuses the history as too long is asked again at once without its oldest turns, or the middle of long results. */
+  /** Retries a model that refuses the history as too long, at once and without its oldest turns or the middle of long
+   *  results. */
   async #attemptInLength(
     service: LlmFallbackService,
     job: Job,
@@ -166,7 +169,8 @@ export class FallbackModel implements LanguageModel {
     return this.#attempt(service, job, messages);
   }
 
-  /** An answer, or the error after which another model is tried. Throws an error that ends the request. */
+  /** Makes one attempt. Returns an answer, or the error after which another model is tried. Throws an error that ends
+   *  the request. */
   async #attempt(
     service: LlmFallbackService,
     job: Job,
@@ -187,7 +191,7 @@ export class FallbackModel implements LanguageModel {
         throw error;
       }
       if (spoke) {
-        // The rest of the answer is asked of another model.
+        // The rest of the answer comes from another model.
         this.#fail(service, error);
         throw error;
       }
@@ -195,7 +199,8 @@ export class FallbackModel implements LanguageModel {
     }
   }
 
-  /** Models whose circuit is open. The run has the reason already where one has failed just now. */
+  /** Reports services that were skipped because their circuit is open. After a failure in this call the run has the
+   *  reason already. */
   #notePassed(services: readonly LlmFallbackService[], { model: to }: LlmFallbackService): void {
     const passed = services.map(({ circuit, model: service }) => ({ circuit, service }));
     if (this.#left === undefined) this.#reports.passedBy('llm', passed, to);
@@ -234,11 +239,11 @@ interface Job {
   request: LlmRequest;
   listener: LlmListener;
   signal: AbortSignal;
-  /** Monotonic. */
+  /** Deadline for tries, in milliseconds of the monotonic clock. */
   untilMs: number;
 }
 
-/** Undefined: the service works, and the model will not answer. */
+/** Returns undefined if the service works but the model refuses to answer. */
 function faultOf({ name }: LanguageModel, error: GatewayError): ServiceFault | undefined {
   if (error instanceof ServiceFault) return error;
   const code = codeOf(error);
@@ -247,19 +252,20 @@ function faultOf({ name }: LanguageModel, error: GatewayError): ServiceFault | u
   return new ServiceFault('llm', name, kind, { detail: error.message, cause: error });
 }
 
-/** The model takes no conversation of this length. */
+/** Whether the model refused the conversation as too long. */
 function isTooLong(outcome: LlmResponse | GatewayError): boolean {
   return outcome instanceof ServiceFault && outcome.kind === 'context';
 }
 
-/** A second time-out, most rate limits, and most waits that a server asks for take longer than a caller waits. */
+/** Whether a second try can help in time. A repeated timeout, most rate limits and most Retry-After waits exceed the
+ *  caller's patience. */
 function worthRepeating(error: GatewayError): boolean {
   if (askedMs(error) > ASKED_MS_MAX) return false;
   if (codeOf(error) === 'LLM_RATE') return 'retryAfterMs' in error.facts;
   return error.retry && codeOf(error) !== 'LLM_TIMEOUT';
 }
 
-/** The wait that the server asked for (Retry-After). */
+/** Retry-After of the server in milliseconds, 0 for none. */
 function askedMs(error: GatewayError): number {
   return Number(error.facts['retryAfterMs'] ?? 0);
 }

@@ -1,18 +1,18 @@
-// The history of a conversation that is longer than a model takes, without its oldest turns and, where that is not enough,
-// without the middle of the tools' long results. The system's prompts and the last turn stay; a turn begins with the
-// caller's words, so that no tool's result is without its call.
+// Shortens a conversation that exceeds a model's context: drops the oldest turns and, if needed, the middle of long
+// tool results. System prompts and the last turn stay. A turn begins with the caller's words, so that no tool result is
+// without its call.
 
 import type { LlmMessage } from '../../model/llm-message.ts';
 
-/** Of a result that is shortened, so much is left at least: begin and end say what it is. */
+/** Characters that remain of a shortened result: its beginning and end identify it. */
 const RESULT_CHARACTERS_MIN = 300;
 
-/** Characters of all that is said, and of the tools' calls and results. */
+/** Characters of all spoken text, tool calls and tool results. */
 export function historyCharacters(messages: readonly LlmMessage[]): number {
   return messages.reduce((sum, message) => sum + charactersOf(message), 0);
 }
 
-/** The newest turns of at most so many characters, or the last turn. Undefined: all of them, nothing is to be dropped. */
+/** Returns the newest turns within `charactersMax`, at least the last one. Undefined if nothing has to be dropped. */
 export function newestTurns(
   messages: readonly LlmMessage[],
   charactersMax: number,
@@ -31,8 +31,8 @@ export function newestTurns(
   return messages.filter((message, at) => !isDropped(at, message));
 }
 
-/** The newest turns, with shortened results where the last turn alone has more than so many characters. Undefined:
- *  nothing can be left out. */
+/** Returns the newest turns, with shortened tool results if the last turn alone is too long. Undefined if nothing can
+ *  be left out. */
 export function shortenedHistory(
   messages: readonly LlmMessage[],
   charactersMax: number,
@@ -51,7 +51,7 @@ export function shortenedHistory(
   return hasCut ? cut : newest;
 }
 
-/** The length for all results that takes so many characters off the longest of them. */
+/** The length to which the longest results are cut so that together they lose `over` characters. */
 function resultLimit(messages: readonly LlmMessage[], over: number): number {
   const lengths = messages
     .flatMap(({ role, content }) => (role === 'tool' ? [content.length] : []))
@@ -59,18 +59,18 @@ function resultLimit(messages: readonly LlmMessage[], over: number): number {
   let longest = 0;
   for (const [at, length] of lengths.entries()) {
     longest += length;
-    // The others keep their length.
+    // Shorter results keep their length.
     const limit = Math.floor((longest - over) / (at + 1));
     if (limit >= (lengths[at + 1] ?? 0)) return Math.max(RESULT_CHARACTERS_MIN, limit);
   }
   return RESULT_CHARACTERS_MIN;
 }
 
-/** Begin and end, with a mark between them that the model understands. */
+/** Keeps the beginning and the end, with a mark between them that the model understands. */
 function withoutMiddle(text: string, charactersMax: number): string {
   const mark = `\n[... ${text.length - charactersMax} of ${text.length} characters left out here: the result is too long ...]\n`;
   const left = Math.max(0, charactersMax - mark.length);
-  // No half of a surrogate pair: services refuse it.
+  // Removes half of a surrogate pair: services refuse it.
   const begin = text.slice(0, Math.ceil(left / 2)).replace(/[\uD800-\uDBFF]$/, '');
   const end = text.slice(text.length - Math.floor(left / 2)).replace(/^[\uDC00-\uDFFF]/, '');
   return `${begin}${mark}${end}`;

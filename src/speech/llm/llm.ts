@@ -7,16 +7,16 @@ export interface LlmRequest {
   tools: readonly LlmTool[];
   temperature: number | undefined;
   tokensMax: number | undefined;
-  /** Asks for one JSON object as the answer (extraction). */
+  /** Whether the answer must be one JSON object (extraction). */
   json: boolean;
-  /** Of the complete answer. Default: the model's limit, which suits an answer in a call. */
+  /** Deadline for the complete answer. Default: the model's limit, which suits an answer in a call. */
   totalMsMax?: number | undefined;
-  /** Requests with the same one begin alike: a service that knows it serves them from one cache of prompts. */
+  /** Requests with the same key share their beginning. A service that supports it serves them from one prompt cache. */
   cacheKey?: string | undefined;
 }
 
 export interface LlmListener {
-  /** Text to say, in pieces. Never reasoning. */
+  /** Called with each piece of text to say. Never with reasoning. */
   onText(delta: string): void;
 }
 
@@ -31,11 +31,11 @@ export type FinishReason =
   | 'malformed-tool'
   | 'other';
 
-/** By the service's count. */
+/** Token usage as the service counted it. */
 export interface LlmUsage {
-  /** All of the prompt, cached or not. */
+  /** Tokens of the whole prompt, cached or not. */
   promptTokens: number;
-  /** With the reasoning. */
+  /** Tokens of the answer, reasoning included. */
   completionTokens: number;
   /** Tokens of the prompt that the service read from its cache. */
   cachedTokens: number;
@@ -55,13 +55,13 @@ export const NO_USAGE: LlmUsage = {
 export interface LlmResponse {
   text: string;
   toolCalls: readonly LlmToolCall[];
-  /** Belongs to the message in the history. */
+  /** Opaque part that belongs to this message in the history. */
   vendor?: VendorPart;
   finishReason: FinishReason;
   usage: LlmUsage;
   firstTokenMs: number;
   totalMs: number;
-  /** Of several models, the one that answered. Default: the one that was asked. */
+  /** The model that answered, if there are several. Default: the one that was called. */
   answeredBy?: { service: string; model: string };
 }
 
@@ -70,10 +70,10 @@ export interface LanguageModel {
   readonly model: string;
   /** Rejects with LLM_* codes, or with the signal's reason when aborted (the request is closed). */
   respond(request: LlmRequest, listener: LlmListener, signal: AbortSignal): Promise<LlmResponse>;
-  /** Called while the phone rings: opens a connection ahead of the first request. Returns at once and never
-   *  throws; a failure is counted, and appears again in the request. */
+  /** Opens a connection ahead of the first request, while the phone rings. Returns at once and never throws; a failure
+   *  is counted, and appears again in the request. */
   prepare(): void;
-  /** The same model, with what it remembers of one conversation. Default: it remembers nothing. */
+  /** The same model with state for one conversation. Default: it has no such state. */
   ofCall?(): LanguageModel;
   close(): Promise<void>;
 }

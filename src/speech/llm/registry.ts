@@ -1,5 +1,5 @@
-// The registry of language models by the providers of settings: one row each. The settings are values with one key:
-// config and stored keys are read elsewhere.
+// Registry of language models by the provider in settings: one row each. Receives settings with one key; config and
+// stored keys are read elsewhere.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
@@ -17,15 +17,15 @@ import { createOpenAi, type OpenAiOptions } from './openai/openai.ts';
 export interface LanguageModelMeans {
   clock: Clock;
   log: Log;
-  /** For addresses of users; undefined: they are the operator's. */
+  /** Egress rule for addresses that users set. Undefined if the addresses are the operator's. */
   egress?: Pick<Egress, 'check' | 'connect'> | undefined;
 }
 
-/** A caller waits no longer for a model with another one behind it. */
+/** Deadline of the first token if another model can take over. */
 const FIRST_TOKEN_WITH_FALLBACK_MS_MAX = 3_500;
 
-/** The models in order of preference behind one interface, or undefined without any: the scripted dialogue is
- *  used then. Throws OUTSIDE_FORBIDDEN. */
+/** Opens the models, in order of preference, behind one interface. Returns undefined without any: the scripted dialogue
+ *  is used then. Throws OUTSIDE_FORBIDDEN. */
 export function openLanguageModel(
   settings: readonly LlmServiceSettings[],
   means: LanguageModelMeans,
@@ -39,7 +39,7 @@ export function openLanguageModel(
   return new FallbackModel({ services, ownsModels: true, clock, log });
 }
 
-/** One model. `hasNext`: another one answers if it fails. Throws OUTSIDE_FORBIDDEN. */
+/** Opens one model. `hasNext`: whether another one answers if it fails. Throws OUTSIDE_FORBIDDEN. */
 export function openModel(
   settings: LlmServiceSettings,
   hasNext: boolean,
@@ -107,7 +107,7 @@ function compatible(
   return createOpenAi({ ...means, ...own, ...common(settings), service: settings.provider });
 }
 
-/** The v1 interface below the resource's address, unless the address names a path of its own. */
+/** URL of the v1 interface below the resource's address, unless the address already has a path. */
 function azureUrl(endpoint: string): string {
   const base = endpoint.replace(/\/+$/, '');
   return new URL(base).pathname === '/' ? `${base}/openai/v1` : base;

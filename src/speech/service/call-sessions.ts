@@ -1,11 +1,12 @@
-// The sessions of voices' keys that one call holds: one for each key, from its first words to its end, so that a call keeps
-// the voice that it began with. A call that has been silent for long, as after a transfer, gives its sessions back.
+// Sessions of voices' keys that one call holds: one for each key, from its first use to the end of the call, so that
+// the call keeps its voice. A call that is silent for long, as after a transfer, releases its sessions.
 
 import type { Clock } from '../../std/clock.ts';
 import { SlidingDeadline } from '../../std/sliding-deadline.ts';
 import type { SessionLimit } from './session-limit.ts';
 
-/** Longer than callers are left without a word. Calls that were ended without `release` are found by it, too. */
+/** Silence after which sessions are released: longer than any pause in a conversation. It also covers calls that end
+ *  without `release`. */
 const SILENT_MS_MAX = 60_000;
 
 export class CallSessions {
@@ -16,12 +17,12 @@ export class CallSessions {
     this.#clock = clock;
   }
 
-  /** Whether the key has a session for this call. */
+  /** Whether the key has a free session for this call, or the call holds one already. */
   hasRoom(limit: SessionLimit | undefined): boolean {
     return limit === undefined || this.#held.has(limit) || !limit.isFull;
   }
 
-  /** The call speaks with the key. */
+  /** Takes or renews the call's session of the key. */
   hold(limit: SessionLimit | undefined): void {
     if (limit === undefined) return;
     let deadline = this.#held.get(limit);
@@ -41,7 +42,7 @@ export class CallSessions {
     limit.closed();
   }
 
-  /** The call is over. */
+  /** Releases all sessions at the end of the call. */
   release(): void {
     for (const limit of [...this.#held.keys()]) this.leave(limit);
   }

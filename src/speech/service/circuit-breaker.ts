@@ -1,31 +1,31 @@
-// Circuit breakers of speech services: one for each service, address, key and model, and behind it one for each settings
-// of these (voice, language), whose own faults do not concern the others. A service that failed is not tried again for a
-// while, so that calls do not wait for it one by one; then one call tries it.
+// Circuit breakers of speech services: one for each service, address, key and model (account), and below it one for
+// each set of further settings (voice, language), whose faults do not concern the others. A failed service is skipped
+// for a while, so that calls do not wait for it one by one; then one call probes it.
 
 import { openCircuits } from '../../metrics/speech-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { FaultKind, ServiceFault } from './service-fault.ts';
 
-/** Opens after so many transient faults in a row within the time, or one permanent fault. */
+/** Opens after this many transient faults in a row within the time, or after one permanent fault. */
 const FAULTS_MAX = 3;
 const FAULTS_MS = 60_000;
-/** Opens also where more than this share of the last results are faults: of a service that works now and then, callers
- *  wait in every second call. */
+/** Opens also if more than this share of the last results are faults: with an unreliable service every second call
+ *  would wait. */
 const RESULTS_MAX = 20;
 const FAULTS_SHARE_MAX = 0.3;
-/** First pause; doubled with each failed probe. */
+/** First pause. Each failed probe doubles it. */
 const OPEN_MS = 15_000;
 const OPEN_MS_MAX = 300_000;
-/** Nothing changes by itself; a new key has a circuit of its own. */
+/** Pause after a permanent fault. Nothing changes by itself; a new key has a circuit of its own. */
 const PERMANENT_MS = 300_000;
-/** A rate limit without a wait of its own. */
+/** Pause after a rate limit without Retry-After. */
 const RATE_MS = 10_000;
-/** A probe that reported nothing after so long counts as failed. */
+/** A probe without a result after this time counts as failed. */
 const PROBE_MS_MAX = 30_000;
-/** The metric drops a circuit that no call has tried for so long after its pause: its key may have been replaced. */
+/** Time after the pause at which the metric drops a circuit that no call has probed: its key may have been replaced. */
 const UNTRIED_MS_MAX = 300_000;
 
-/** Faults of the settings beside the account, as an unknown voice is. */
+/** Faults of the settings and not of the account, such as an unknown voice. */
 const OF_SETTINGS: ReadonlySet<FaultKind> = new Set(['request', 'forbidden']);
 
 export type CircuitState = 'closed' | 'open' | 'half-open';
@@ -33,9 +33,9 @@ export type CircuitState = 'closed' | 'open' | 'half-open';
 export class CircuitBreaker {
   readonly #clock: Clock;
   readonly #service: string;
-  /** Monotonic times of faults while closed, oldest first; at most `FAULTS_MAX`. */
+  /** Monotonic times of the faults since the circuit closed, oldest first; at most `FAULTS_MAX`. */
   #faults: number[] = [];
-  /** Whether each was a fault, oldest first; at most `RESULTS_MAX`. */
+  /** The last results, true for a fault, oldest first; at most `RESULTS_MAX`. */
   #results: boolean[] = [];
   #opensUntil: number | undefined;
   #pauseMs = OPEN_MS;
@@ -43,10 +43,10 @@ export class CircuitBreaker {
   #permanentFault: ServiceFault | undefined;
   #lastFault: ServiceFault | undefined;
   readonly #account: CircuitBreaker | undefined;
-  /** Since when a call of these settings is the account's probe. */
+  /** Time since which a call with these settings is the account's probe. */
   #accountProbeSince: number | undefined;
 
-  /** `account`: shared with other settings of the same account, for the faults that concern them too. */
+  /** `account`: circuit shared with other settings of the same account, for faults that concern them too. */
   constructor(options: { clock: Clock; service: string; account?: CircuitBreaker }) {
     this.#clock = options.clock;
     this.#service = options.service;
@@ -63,30 +63,32 @@ export class CircuitBreaker {
     return this.#clock.monotonicMs() < this.#opensUntil ? 'open' : 'half-open';
   }
 
-  /** Why the service refuses every call, until it works again: its owner must change a key, an account or a setting. */
+  /** The fault for which the service refuses every call, until it works again: its owner must change a key, an account
+   *  or a setting. */
   get permanentFault(): ServiceFault | undefined {
     return this.#permanentFault ?? this.#account?.permanentFault;
   }
 
-  /** Of the service, or of its account, since it worked last. Undefined: none. */
+  /** The last fault of the service or its account since it last worked. Undefined: none. */
   get lastFault(): ServiceFault | undefined {
     return this.#ownState === 'closed' && this.#account !== undefined
       ? this.#account.lastFault
       : this.#lastFault;
   }
 
-  /** Whether `admit` would let a call in. */
+  /** Whether `admit` would admit a call. */
   get isOpenToCalls(): boolean {
     const own = this.#ownState;
     if (own === 'open' || (own === 'half-open' && this.#isProbed)) return false;
     return this.#account?.isOpenToCalls ?? true;
   }
 
-  /** Whether a call may use the service now. After the pause, one call at a time: its result decides. */
+  /** Whether a call may use the service. After a pause it admits one call at a time as a probe, whose result
+   *  decides. */
   admit(): boolean {
     const own = this.#ownState;
     if (own === 'open' || (own === 'half-open' && this.#isProbed)) return false;
-    // Last: it takes the account's probe, which a call that is refused here would leave without a result.
+    // Checked last: it takes the account's probe, which a refused call would leave without a result.
     const account = this.#account;
     if (account?.admit() === false) return false;
     if (account !== undefined) this.#accountProbeSince = account.#probeSince;
@@ -94,13 +96,13 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** A call tries the service, and may still report. */
+  /** Whether a call probes the service and may still report a result. */
   get #isProbed(): boolean {
     if (this.#probeSince === undefined) return false;
     return this.#clock.monotonicMs() - this.#probeSince < PROBE_MS_MAX;
   }
 
-  /** The service did its work. */
+  /** Records a success: closes the circuit. */
   succeeded(): void {
     this.#account?.succeeded();
     if (this.#opensUntil !== undefined && this.#probeSince === undefined) return;
@@ -114,14 +116,14 @@ export class CircuitBreaker {
     openCircuits.delete(this);
   }
 
-  /** The call has no result that says whether the service works: if it was the probe, another one is at once. */
+  /** Records that a call ended without a result. If it was the probe, the next call becomes one at once. */
   abandoned(): void {
     this.#probeSince = undefined;
     this.#leaveAccountProbe();
   }
 
   failed(fault: ServiceFault): void {
-    // The longest session is over, or one conversation is too long: no fault of the service.
+    // Neither a session's maximum length nor a too long conversation is a fault of the service.
     if (fault.kind === 'session' || fault.kind === 'context') {
       this.abandoned();
       return;
@@ -147,7 +149,8 @@ export class CircuitBreaker {
     }
   }
 
-  /** The call has ended with what says nothing of the account: if it was its probe, another call is at once. */
+  /** Releases the account's probe after a result that does not concern the account, so that the next call becomes
+   *  one. */
   #leaveAccountProbe(): void {
     const account = this.#account;
     const since = this.#accountProbeSince;
@@ -174,13 +177,13 @@ export class CircuitBreaker {
     this.#open(now + this.#pauseMs);
   }
 
-  /** A fault of a call that began before never shortens the pause. */
+  /** Opens the circuit. A fault of an earlier call never shortens the pause. */
   #open(untilMs: number): void {
     this.#opensUntil = Math.max(untilMs, this.#opensUntil ?? 0);
     this.#probeSince = undefined;
     this.#faults = [];
     this.#results = [];
-    // Other accounts of the service have circuits of their own.
+    // Other accounts of the service have their own circuits.
     const dropAt = this.#opensUntil + UNTRIED_MS_MAX;
     openCircuits.add(this, this.#service, () => this.#clock.monotonicMs() < dropAt);
   }

@@ -1,28 +1,28 @@
-// How much a service may send: a token bucket in bytes, of which each message costs some. The gateway's other calls wait
-// while a message is read, and what a recogniser says is kept until the turn ends.
+// Limit of received messages: a token bucket in bytes, with a minimum cost for each message. Parsing a message delays
+// other calls, and recognised words are kept until the turn ends.
 
 import type { Clock } from '../../std/clock.ts';
 import type { ServiceJob } from './service-fault.ts';
 
 interface Limits {
-  /** Of one message. */
+  /** Largest single message. */
   messageBytesMax: number;
   burstBytesMax: number;
   bytesPerSecond: number;
 }
 
-/** A message costs at least this much: reading it has a price of its own. */
+/** Minimum cost of a message, since parsing has a fixed cost. */
 const MESSAGE_COST_BYTES = 256;
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
-/** A recogniser repeats the words of a turn some ten times a second. */
+/** Limits for recognition: about ten messages a second repeat the words of a turn. */
 const OF_WORDS: Limits = {
   messageBytesMax: MIB,
   burstBytesMax: 4 * MIB,
   bytesPerSecond: 256 * KIB,
 };
-/** Audio in base64 inside JSON comes in messages of megabytes from some services, a minute of speech at once. */
+/** Limits for synthesis: some services send a minute of speech in one message of megabytes (base64 in JSON). */
 const OF_AUDIO: Limits = {
   messageBytesMax: 16 * MIB,
   burstBytesMax: 48 * MIB,
@@ -46,7 +46,7 @@ export class ReceiveLimit {
     this.#atMs = clock.monotonicMs();
   }
 
-  /** False: more than a service has to say. */
+  /** Takes the cost of a message. Returns false if it exceeds the limit. */
   take(bytes: number): boolean {
     const now = this.#clock.monotonicMs();
     const { burstBytesMax, bytesPerSecond } = this.#limits;

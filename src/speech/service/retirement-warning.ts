@@ -1,4 +1,4 @@
-// A line in the log for a configured model whose service has announced its end, once for each client that is made.
+// Logs a warning for a configured model whose service has announced its retirement, once for each client.
 
 import type { Log } from '../../log.ts';
 import { retirementOf } from '../../model/speech-services/retirements.ts';

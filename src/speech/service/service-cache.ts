@@ -1,5 +1,5 @@
-// Services by their settings: calls with the same settings share one client with its connections, and one circuit
-// breaker, behind which all settings of one account share another.
+// Cache of services by settings. Calls with the same settings share one client with its connections and one circuit
+// breaker; all settings of one account share another circuit breaker.
 
 import { createHash } from 'node:crypto';
 import { accountIn } from '../../model/speech-services/service-rows.ts';
@@ -11,22 +11,23 @@ export interface CachedService<Service> {
   circuit: CircuitBreaker;
 }
 
-/** Services of one job and process. The one that was not planned for longest is dropped first; calls that use it go on,
- *  and its idle connections close by themselves. */
+/** Services of one job and process. The least recently planned one is dropped first. Calls that use it continue, and
+ *  its idle connections close by themselves. */
 const SERVICES_MAX = 500;
 
 export class ServiceCache<Service> {
   readonly #clock: Clock;
-  /** By a hash of the settings, which have keys in them; the one that was used last is the last. */
+  /** Services by a hash of their settings (which contain keys), the least recently used one first. */
   readonly #services = new Map<string, CachedService<Service>>();
-  /** By a hash of the account. */
+  /** Circuit breakers by a hash of the account. */
   readonly #accounts = new Map<string, CircuitBreaker>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** `name` is that of the service in metrics; `open` is called for settings that are new. */
+  /** Returns the service with these settings. `name`: service name for metrics. `open` creates a client for new
+   *  settings. */
   of(settings: object, name: string, open: () => Service): CachedService<Service> {
     const key = hashOf(settings);
     const found = this.#services.get(key) ?? {
@@ -41,7 +42,7 @@ export class ServiceCache<Service> {
     return found;
   }
 
-  /** Whether a call may use the service with these settings, as far as earlier calls show. */
+  /** Whether the service with these settings works, as far as earlier calls show. */
   isOpenToCalls(settings: object): boolean {
     const circuit =
       this.#services.get(hashOf(settings))?.circuit ??
@@ -56,7 +57,7 @@ export class ServiceCache<Service> {
     return circuit;
   }
 
-  /** Every service that is still here. */
+  /** Every service in the cache. */
   all(): Service[] {
     return [...this.#services.values()].map(({ service }) => service);
   }
@@ -66,7 +67,7 @@ function hashOf(settings: object): string {
   return createHash('sha256').update(JSON.stringify(settings)).digest('base64');
 }
 
-/** As the last one; drops the first where there are too many. */
+/** Stores an entry as the newest. Drops the oldest beyond the limit. */
 function keep<Value>(entries: Map<string, Value>, key: string, value: Value): void {
   entries.delete(key);
   entries.set(key, value);

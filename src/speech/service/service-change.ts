@@ -1,5 +1,5 @@
-// A call goes on, or begins, with another service because of a fault that may pass: the caller notices a pause at most, and the owner of
-// the call must be able to see it. Faults that last are reported by themselves.
+// Report that a call uses another service because of a temporary fault. The caller notices a pause at most, but the
+// owner of the call must be able to see it. Lasting faults are reported separately.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { ServiceFault, type ServiceJob } from './service-fault.ts';
@@ -14,11 +14,11 @@ export interface ServiceChange {
   fault: GatewayError;
   from: Named;
   to: Named;
-  /** The fault is that of other calls: this one has not asked `from`, whose circuit is open. */
+  /** Set if the fault was met by other calls: this call skipped `from` because its circuit is open. */
   isPassed?: true;
 }
 
-/** Undefined where the fault lasts, or the service is the same. */
+/** Returns undefined if the fault is permanent or the service is the same. */
 export function serviceChange(
   job: ServiceJob,
   fault: GatewayError,

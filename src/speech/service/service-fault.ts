@@ -1,5 +1,5 @@
-// Faults of speech and language services, classified: one class of error for every client, so that the fallback can
-// decide what to do without knowing a service. Clients never retry by themselves.
+// Faults of speech and language services: one classified error for every client, so that the fallback decides without
+// knowing the service. Clients never retry by themselves.
 
 import { codeOf, type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { isObject, parseJson } from '../../std/json.ts';
@@ -29,7 +29,7 @@ export type FaultKind =
   | 'context';
 
 export interface FaultDetails {
-  /** The service's words, or ours. Cut to `DETAIL_CHARACTERS_MAX`, with the secrets of `redact` removed. Services may
+  /** Text from the service or the gateway, cut to `DETAIL_CHARACTERS_MAX`, without the secrets in `redact`. It may
    *  quote what the agent says: it is for the owner of the call, not for the process's log. */
   detail: string;
   /** HTTP status, or close code of a websocket. */
@@ -37,7 +37,7 @@ export interface FaultDetails {
   /** The service's own code. */
   vendorCode?: string | undefined;
   retryAfterMs?: number | undefined;
-  /** What did not come in time. Default: a sign of life. */
+  /** What did not arrive in time. Default: a sign of life. */
   what?: string;
   /** Text that must not appear: keys and tokens. */
   redact?: readonly string[];
@@ -45,14 +45,14 @@ export interface FaultDetails {
 }
 
 const DETAIL_CHARACTERS_MAX = 300;
-/** Nothing changes until the configuration or the account does: a retry is of no use. */
+/** Permanent faults: a retry is useless until the configuration or the account changes. */
 const PERMANENT: ReadonlySet<FaultKind> = new Set(['auth', 'forbidden', 'request', 'quota']);
-/** The same request may succeed at once, on a new connection. */
+/** Faults after which the same request may succeed at once on a new connection. */
 const REPEATABLE: ReadonlySet<FaultKind> = new Set(['session', 'network', 'overload']);
 
 export class ServiceFault extends GatewayError {
   readonly job: ServiceJob;
-  /** As in the configuration: `deepgram`. */
+  /** Service name as in the configuration: `deepgram`. */
   readonly service: string;
   readonly kind: FaultKind;
   readonly detail: string;
@@ -82,7 +82,7 @@ export class ServiceFault extends GatewayError {
     return PERMANENT.has(this.kind);
   }
 
-  /** Whether one retry at once, on a new connection, is worth its time. */
+  /** Whether one retry at once on a new connection is worthwhile. */
   get isRepeatable(): boolean {
     return REPEATABLE.has(this.kind);
   }
@@ -92,7 +92,7 @@ export class ServiceFault extends GatewayError {
   }
 }
 
-/** An error that is no fault of a client: the service cannot serve. */
+/** Converts an error that no client classified: the service cannot serve. */
 export function serviceFaultOf(job: ServiceJob, service: string, error: Error): ServiceFault {
   if (error instanceof ServiceFault) return error;
   return new ServiceFault(job, service, 'overload', { detail: error.message, cause: error });
@@ -110,25 +110,26 @@ const CODES: Record<ServiceJob, (kind: FaultKind) => ErrorCode> = {
   },
 };
 
-/** The kind of an answer's HTTP status, 400 and above. */
+/** Kind of fault for an HTTP status of 400 or above. */
 export function faultKindOfStatus(status: number): FaultKind {
   if (status === 401) return 'auth';
   if (status === 402) return 'quota';
   if (status === 403) return 'forbidden';
   if (status === 408) return 'timeout';
-  // Conflict and too early pass.
+  // Conflict (409) and too early (425) are temporary.
   if (status === 409 || status === 425) return 'overload';
   if (status === 429) return 'rate';
   return status >= 500 ? 'overload' : 'request';
 }
 
-/** The kind of an answer that is an error, by its status and the words of its body. */
+/** Kind of fault for an error response, by its status and body. */
 export function faultKindOfRefusal(status: number, text: string): FaultKind {
   const said = { codes: codesIn(text), message: vendorMessage(text) };
   return saysUsedUp(status, said) ? 'quota' : faultKindOfStatus(status);
 }
 
-/** The kind of a close. `own`: what the code means to the service; a reason that says that the account is used up says more.
+/** Kind of fault for a websocket close. `own`: the service's own meaning of the code. A reason that reports a used-up
+ *  account takes precedence.
  *  Source: RFC 6455 §7.4.1. */
 export function faultKindOfClose(code: number, reason: string, own?: FaultKind): FaultKind {
   if (isClosedUsedUp(reason)) return 'quota';
@@ -136,15 +137,15 @@ export function faultKindOfClose(code: number, reason: string, own?: FaultKind):
   if (code === 1008) return 'request';
   if (code === 1013) return 'overload';
   if ([1002, 1003, 1007, 1009, 1010].includes(code)) return 'protocol';
-  // Services number their own codes after the HTTP statuses: 4401, 4429.
+  // Services derive their own close codes from HTTP statuses: 4401, 4429.
   if (code >= 4400 && code < 4600) return faultKindOfStatus(code - 4000);
   return 'network';
 }
 
-/** Codes of Node.js and undici for a header or an address that cannot be sent. */
+/** Codes of Node.js and undici for a header or URL that cannot be sent. */
 const NOT_SENT = /^(ERR_INVALID_|ERR_UNESCAPED_|UND_ERR_INVALID_ARG$)/;
 
-/** The kind of an error that a connection attempt or a request ended with. */
+/** Kind of fault for an error of a connection attempt or a request. */
 export function faultKindOfError(error: unknown): FaultKind {
   if (error instanceof ServiceFault) return error.kind;
   if (codeOf(error) === 'OUTSIDE_FORBIDDEN') return 'request';
@@ -155,9 +156,9 @@ export function faultKindOfError(error: unknown): FaultKind {
   return 'network';
 }
 
-/** One line without the secrets; keys are long, shorter text could be a word. */
+/** Removes the secrets and cuts to one line. Only long secrets are removed: a short one could be an ordinary word. */
 export function redacted(text: string, secrets: readonly string[]): string {
-  // A secret that begins within what is kept is whole in what is searched.
+  // Searches beyond the kept part, so that a secret that begins within it is found whole.
   const longest = Math.max(0, ...secrets.flatMap(formsOf).map(({ length }) => length));
   const searched = 4 * DETAIL_CHARACTERS_MAX + longest;
   let clean = text.slice(0, searched);
@@ -165,22 +166,22 @@ export function redacted(text: string, secrets: readonly string[]): string {
     if (secret.length < 4) continue;
     for (const form of formsOf(secret)) clean = clean.replaceAll(form, '[redacted]');
   }
-  // What was cut may have cut a secret: its begin is at the end, wherever that is after the others are gone.
+  // The cut may have left the beginning of a secret at the end of the text, wherever that is after the replacements.
   if (text.length > searched) clean = clean.slice(0, Math.max(0, clean.length - longest));
-  // Control characters would break lines of logs.
+  // Control characters would break log lines.
   return clean
     .replace(/\p{Cc}+/gu, ' ')
     .slice(0, DETAIL_CHARACTERS_MAX)
     .trim();
 }
 
-/** As it is, and as encoded in an address, which services repeat. */
+/** Forms of a secret in text: plain, and URL-encoded as services repeat it. */
 function formsOf(secret: string): string[] {
   const query = new URLSearchParams([['', secret]]).toString().slice(1);
   return [secret, query, query.replaceAll('+', '%20')];
 }
 
-/** Milliseconds of a Retry-After header (seconds or a date); undefined if there is none. At most 10 minutes. */
+/** Milliseconds of a Retry-After header (seconds or a date), at most 10 minutes. Undefined if there is none. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   const seconds = Number(header);
@@ -188,11 +189,11 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return Number.isFinite(ms) ? Math.min(600_000, Math.max(0, ms)) : undefined;
 }
 
-/** Where services put the words of an error, outermost first. */
+/** Fields in which services put the text of an error, outermost first. */
 const MESSAGE_KEYS = ['message', 'error', 'detail', 'err_msg', 'title', 'reason', 'msg'];
 const MESSAGE_DEPTH_MAX = 5;
 
-/** The words of a service's error body: JSON of the usual shapes, or text. */
+/** Message of an error body: JSON of the usual shapes, or text. */
 export function vendorMessage(text: string): string {
   return messageIn(parseJson(text), 0) ?? text;
 }

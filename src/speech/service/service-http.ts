@@ -1,6 +1,6 @@
-// HTTP requests to a speech service: connections that are kept between requests, deadlines, limits, and faults
-// classified as those of websockets. One request and no retry: the fallback decides that. A kept connection that the
-// service has closed is replaced by a fresh one: the service did not answer on it.
+// HTTP client for a speech service: kept connections, deadlines, limits, and faults classified like those of
+// websockets. One request without retry: the fallback decides about that. Only a kept connection that the service has
+// closed without an answer is replaced by a fresh one.
 
 import { Agent, type buildConnector, type Dispatcher, errors } from 'undici';
 import { serviceFaults } from '../../metrics/speech-metrics.ts';
@@ -18,54 +18,54 @@ import type { ServiceMeans } from './service-means.ts';
 
 export interface ServiceHttpOptions {
   job: ServiceJob;
-  /** As in the configuration: `openai`. */
+  /** Service name as in the configuration: `openai`. */
   service: string;
-  /** Keys and tokens: no fault repeats them. */
+  /** Keys and tokens, which are removed from faults. */
   secrets: readonly string[];
   means: Pick<ServiceMeans, 'clock' | 'egress'>;
-  /** Whether faults count in the metric of services. False where no call waits: checks of keys. Default: true. */
+  /** Whether faults count in the metric of services. False if no call waits, as in key checks. Default: true. */
   isCounted?: boolean;
 }
 
 export interface ServiceRequest {
   method: 'GET' | 'POST';
-  /** `http:` or `https:`. */
+  /** `http:` or `https:` URL. */
   url: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   signal: AbortSignal;
-  /** Until the answer's headers; of a refusal, until its words. */
+  /** Deadline for the answer's headers, or for the text of a refusal. */
   answerMsMax: number;
 }
 
 export interface ServiceAnswer {
   status: number;
   headers: Dispatcher.ResponseData['headers'];
-  /** In chunks as they arrive; an error of the connection is a ServiceFault. */
+  /** Body in chunks as they arrive. Throws a ServiceFault if the connection fails. */
   body: AsyncIterable<Buffer>;
-  /** The whole body; longer ones than `bytesMax` are a fault (`protocol`), and those that take more than 10 s
+  /** Reads the whole body. Throws a ServiceFault if it is longer than `bytesMax` (`protocol`) or takes more than 10 s
    *  (`timeout`). */
   bytes(bytesMax: number): Promise<Buffer>;
 }
 
-/** Idle connections stay open between a call's turns. Milliseconds; undici's name. */
+/** Milliseconds that idle connections stay open, to last between a call's turns. The name is undici's. */
 const keepAliveTimeout = 60_000;
 /** Concurrent requests to one service of one process. */
 const CONNECTIONS_MAX = 256;
 const ERROR_BYTES_MAX = 65_536;
-/** Of an answer that is read as a whole, after its headers: the longest are lists of voices. */
+/** Deadline for a body that is read as a whole, after its headers. The longest are lists of voices. */
 const BODY_MS_MAX = 10_000;
 const PREPARE_MS_MAX = 5_000;
-/** Redirects are not followed: a key is for the address that was configured. */
+/** Redirects are not followed: a key is only for the configured address. */
 const REDIRECTED = 'it redirects: the address must be the final one';
 
 export class ServiceHttp {
   readonly #options: ServiceHttpOptions;
   readonly #clock: Clock;
   readonly #agent: Agent;
-  /** Keeps no connection. */
+  /** Agent that keeps no connection. */
   readonly #fresh: Agent;
-  /** Origins to which a connection is being opened ahead. */
+  /** Origins to which a connection is being opened ahead of a request. */
   readonly #preparing = new Set<string>();
   /** Errors of connections on which the service had answered before. */
   readonly #ofKept = new WeakSet<Error>();
@@ -86,8 +86,8 @@ export class ServiceHttp {
     this.#fresh = new Agent({ connections: CONNECTIONS_MAX, pipelining: 0, connect });
   }
 
-  /** Rejects with a ServiceFault for a status of 300 and above and for a connection that fails, with the signal's
-   *  reason when aborted. */
+  /** Sends a request. Rejects with a ServiceFault for a status of 300 or above and for a failed connection, with the
+   *  signal's reason when aborted. */
   request(request: ServiceRequest): Promise<ServiceAnswer> {
     return this.#request(request, this.#options.isCounted !== false);
   }
@@ -135,8 +135,8 @@ export class ServiceHttp {
     }
   }
 
-  /** Opens a connection to `url` ahead of the next request, unless one is idle or being opened: ringing phones must not
-   *  become requests that count at the service. Returns at once and never throws. */
+  /** Opens a connection to `url` ahead of the next request, unless one is idle or being opened: a ringing phone must
+   *  not cause a request that the service counts. Returns at once and never throws. */
   prepare(url: string, headers: Record<string, string> = {}): void {
     const origin = URL.parse(url)?.origin ?? '';
     const stats = this.#agent.stats[origin];
@@ -146,12 +146,12 @@ export class ServiceHttp {
     const signal = new AbortController().signal;
     this.#request({ method: 'GET', url, headers, signal, answerMsMax: PREPARE_MS_MAX }, false)
       .then((answer) => answer.bytes(ERROR_BYTES_MAX))
-      // Any answer will do: the connection is open then. A fault appears again in the request.
+      // Any response shows that the connection is open. A fault appears again in the request.
       .catch(() => undefined)
       .finally(() => this.#preparing.delete(origin));
   }
 
-  /** A fault of this service. */
+  /** Creates a fault of this service. */
   fault(
     kind: ServiceFault['kind'],
     detail: string,
@@ -219,7 +219,7 @@ export class ServiceHttp {
     };
   }
 
-  /** Says what its status says, also if its words do not come in time. */
+  /** Classifies a refusal by its status, and by its text if that arrives in time. */
   async #refusal(
     { statusCode: status, headers, body }: Dispatcher.ResponseData,
     faultOf: ServiceHttp['fault'],
@@ -231,7 +231,7 @@ export class ServiceHttp {
         if (parts.bytes >= ERROR_BYTES_MAX) break;
       }
     } catch {
-      // The status and the words until then are the refusal.
+      // Without more text, the status and the text so far decide.
     }
     const text = parts.take().toString('utf8', 0, ERROR_BYTES_MAX);
     const after = headers['retry-after'];

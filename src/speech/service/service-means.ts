@@ -1,4 +1,4 @@
-// What every client of a speech service is given.
+// Dependencies that every client of a speech service receives.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
@@ -8,33 +8,34 @@ import type { WarmConnections } from './warm-connections.ts';
 export interface ServiceMeans {
   clock: Clock;
   log: Log;
-  /** The addresses of services are users': self-hosted ones are often in a private network. */
+  /** Egress rule of users' services, which are often self-hosted in a private network. */
   egress: Egress;
   warm: WarmConnections;
 }
 
-/** A sentence has fewer characters by far, and the longest call fewer seconds. */
+/** Largest plausible count: far more than a sentence's characters or the longest call's seconds. */
 const COUNT_MAX = 100_000;
 
 /** One entry of a call's bill. */
 export interface ServiceUsage {
   job: 'stt' | 'tts';
-  /** As in the configuration: `deepgram`. */
+  /** Service name as in the configuration: `deepgram`. */
   service: string;
   model: string;
   unit: 'seconds' | 'characters';
-  /** Below zero where the service has counted less than an entry before said. */
+  /** Negative if the service has corrected an earlier entry downwards. */
   amount: number;
-  /** Whether the service counted, or the gateway. */
+  /** `vendor`: the service counted; `counted`: the gateway did. */
   source: 'vendor' | 'counted';
 }
 
-/** Whether a service can have counted so much of a unit. */
+/** Whether `value` is a plausible count of the service. */
 export function isServiceCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < COUNT_MAX;
 }
 
-/** The entry that makes the service's count of what the gateway has counted. Undefined: it is the same, or no count. */
+/** Entry that corrects the gateway's count to the service's. Undefined if they are equal or the service sent no
+ *  count. */
 export function correctedUsage(
   counted: ServiceUsage,
   byService: unknown,

@@ -1,5 +1,5 @@
-// What the services of one call report to its owner: faults that last, changes because of faults that pass, and services that
-// the call passes by because their circuit is open, as they failed in other calls. Each service is passed by once.
+// Reports of one call's services to its owner: permanent faults, changes because of temporary faults, and services that
+// the call skips because they failed in other calls (open circuit). Each service is reported as skipped once.
 
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import { type Named, type ServiceChange, serviceChange } from './service-change.ts';
@@ -10,7 +10,7 @@ interface ServiceReportsListener {
   onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
-/** A service whose circuit is open. */
+/** A service that is skipped because its circuit is open. */
 interface Passed {
   circuit: CircuitBreaker;
   service: Named;
@@ -20,16 +20,16 @@ const DETAIL = 'not asked: it failed in other calls a short time ago, and its ci
 
 export class ServiceReports {
   readonly #listener: ServiceReportsListener;
-  /** Faults that last, and that the run has. */
+  /** Permanent faults that the run has already. */
   readonly #faults = new Set<ServiceFault>();
-  /** Services that the run names as left or passed by. */
+  /** Services that the run names as left or skipped. */
   readonly #left = new Set<string>();
 
   constructor(listener: ServiceReportsListener) {
     this.#listener = listener;
   }
 
-  /** The call's plan has the faults of earlier calls that last. */
+  /** Marks the permanent faults of earlier calls as reported: the call's plan contains them. */
   planned(services: readonly { circuit: CircuitBreaker }[]): void {
     for (const { circuit } of services) {
       if (circuit.permanentFault !== undefined) this.#faults.add(circuit.permanentFault);
@@ -46,7 +46,8 @@ export class ServiceReports {
     this.#listener.onChanged?.(change);
   };
 
-  /** The call uses `to`. `passed`: in order of preference; of those with a fault that passes, the first one is reported. */
+  /** Reports that the call uses `to` and skipped others. `passed`: in order of preference. Only the first one with a
+   *  temporary fault is reported. */
   passedBy(job: ServiceJob, passed: readonly Passed[], to: Named): void {
     const isNew = passed.filter(({ service }) => !this.#left.has(keyOf(job, service)));
     this.known(job, isNew);
@@ -58,13 +59,13 @@ export class ServiceReports {
     if (first === undefined) return;
     const { circuit, service: from } = first;
     const kind = circuit.lastFault?.kind ?? 'overload';
-    // The words of the other call's fault may quote that call.
+    // The text of the other call's fault may quote that call.
     const fault = new ServiceFault(job, from.name, kind, { detail: DETAIL });
     const change = serviceChange(job, fault, { from, to });
     if (change !== undefined) this.changed({ ...change, isPassed: true });
   }
 
-  /** Another report says why the call uses none of these. */
+  /** Marks services as reported: another report explains why the call uses none of them. */
   known(job: ServiceJob, passed: readonly Passed[]): void {
     for (const { service } of passed) this.#left.add(keyOf(job, service));
   }

@@ -1,29 +1,30 @@
-// The concurrency limit of a service's key: how many sessions it may have at once, as its owner has set it, or as the
-// service has shown by refusing one more. All calls of a process count together; a call that finds the key at its limit
-// uses its next service, and the service is not asked.
+// Concurrency limit of a service's key: the number of sessions it may have at once, as set by its owner or as learned
+// from a refusal. All calls of a process count together. A call that finds the key at its limit uses its next service
+// without a request.
 
 import { createHash } from 'node:crypto';
 import { fullKeys, serviceFaults } from '../../metrics/speech-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
 import { ServiceFault, type ServiceJob } from './service-fault.ts';
 
-/** Of the limit, for connections that are opened while phones ring: many of them are not answered, and some services
+/** Share of the limit for connections that are opened while phones ring. Many are never answered, and some services
  *  count connections. */
 const AHEAD_SHARE = 0.2;
-/** A connection that was opened ahead is closed by then. */
+/** Time after which a connection that was opened ahead is closed. */
 const AHEAD_MS_MAX = 30_000;
-/** What a refusal has shown: sessions of other gateways end, and some services limit new sessions in a minute. */
+/** Duration of a limit that was learned from a refusal. Sessions of other gateways end, and some services limit new
+ *  sessions per minute. */
 const SHOWN_MS = 60_000;
-/** Keys of one process. The one that was not planned for longest is dropped first. */
+/** Keys of one process. The least recently planned one is dropped first. */
 const KEYS_MAX = 500;
 
 export class SessionLimit {
-  /** As the owner has set it; undefined: not set. */
+  /** Limit that the owner has set. Undefined: not set. */
   configured: number | undefined;
   readonly #clock: Clock;
   #shown: { max: number; untilMs: number } | undefined;
   #open = 0;
-  /** When connections were opened ahead that no session has taken, oldest first. */
+  /** Times of connections that were opened ahead and that no session has taken, oldest first. */
   #ahead: number[] = [];
 
   constructor(clock: Clock, configured?: number) {
@@ -31,7 +32,7 @@ export class SessionLimit {
     this.configured = configured;
   }
 
-  /** Infinity if no limit is known. */
+  /** Current limit. Infinity if none is known. */
   get max(): number {
     const { untilMs = 0, max = Number.POSITIVE_INFINITY } = this.#shown ?? {};
     const shown = this.#clock.monotonicMs() < untilMs ? max : Number.POSITIVE_INFINITY;
@@ -46,8 +47,8 @@ export class SessionLimit {
     return this.#open === 0;
   }
 
-  /** Whether a connection may be opened, or a request made, ahead of a session; if so, it counts until a session opens,
-   *  or until `endAhead`. */
+  /** Whether a connection or request ahead of a session is allowed. If so, it counts until a session opens or until
+   *  `endAhead`. */
   admitAhead(): boolean {
     const { max } = this;
     if (max === Number.POSITIVE_INFINITY) return true;
@@ -59,7 +60,7 @@ export class SessionLimit {
     return true;
   }
 
-  /** A request that was made ahead is over: it waits for no session. */
+  /** Ends a request that was made ahead: no session will take it. */
   endAhead(): void {
     this.#ahead.shift();
   }
@@ -73,14 +74,14 @@ export class SessionLimit {
     this.#open -= 1;
   }
 
-  /** The service has refused the session that was opened last, because of their number. */
+  /** Records that the service refused the last session because of too many sessions. */
   refused(): void {
     const untilMs = this.#clock.monotonicMs() + SHOWN_MS;
     this.#shown = { max: Math.max(1, this.#open - 1), untilMs };
   }
 }
 
-/** For the owner of the key. */
+/** Fault for the owner of the key. */
 export function limitFault(job: ServiceJob, name: string, limit: SessionLimit): ServiceFault {
   serviceFaults.inc({ kind: job, service: name, fault: 'rate' });
   fullKeys.inc({ kind: job, service: name });
@@ -88,16 +89,16 @@ export function limitFault(job: ServiceJob, name: string, limit: SessionLimit): 
   return new ServiceFault(job, name, 'rate', { detail });
 }
 
-/** What the limits of keys are known by. */
+/** Settings that identify a key. */
 const OF_KEY = ['provider', 'base_url', 'region', 'api_key', 'api_secret'];
 
-/** The limits of a process, by key. */
+/** Limits of a process, by key. */
 export class SessionLimits {
   readonly #clock: Clock;
   readonly #share: number;
   readonly #limits = new Map<string, SessionLimit>();
 
-  /** `share`: among how many processes a configured limit is divided. */
+  /** `share`: number of processes among which a configured limit is divided. */
   constructor(clock: Clock, share: number) {
     this.#clock = clock;
     this.#share = share;
@@ -108,7 +109,7 @@ export class SessionLimits {
     return this.#limits.get(keyOf(settings))?.isFull === true;
   }
 
-  /** `limit`: as configured; the last one counts. */
+  /** Limit of a key. `limit`: the configured value; the latest call's value applies. */
   of(settings: object, limit: number | undefined): SessionLimit {
     const key = keyOf(settings);
     const found = this.#limits.get(key) ?? new SessionLimit(this.#clock);

@@ -1,6 +1,6 @@
-// What TLS connections to services share: one context, with the authorities that the process trusts, and for each origin
-// its last session, which a further connection resumes. A context of its own costs each connection 0.4 ms of CPU, a full
-// handshake 1 to 2 ms, during which no call gets audio. Source: RFC 8446 §2.2; Node.js caches neither for sockets.
+// TLS session resumption for services: one context with the trusted authorities, and the last session of each origin. A
+// context per connection costs 0.4 ms of CPU and a full handshake 1 to 2 ms, during which no call gets audio.
+// Source: RFC 8446 §2.2; Node.js caches neither for sockets.
 
 import { isIP } from 'node:net';
 import {
@@ -11,21 +11,21 @@ import {
   type TLSSocket,
 } from 'node:tls';
 
-/** Of one process: services with their regions, and servers of users. */
+/** Origins of one process: services with their regions, and servers of users. */
 const ORIGINS_MAX = 200;
 
 export class TlsSessions {
   readonly #authorities: string | undefined;
   #context: SecureContext | undefined;
-  /** By origin, the oldest first. */
+  /** Last session of each origin, the oldest first. */
   readonly #sessions = new Map<string, Buffer>();
 
-  /** `authorities`: PEM, in place of those that the process trusts. */
+  /** `authorities`: PEM certificates that replace the trusted ones. */
   constructor(authorities?: string) {
     this.#authorities = authorities;
   }
 
-  /** Connects to the host of `origin`, whose certificate was checked when the session began that is resumed. */
+  /** Connects to the host of `origin`. On resumption, its certificate was checked when the session began. */
   connect(origin: string, options: ConnectionOptions): TLSSocket {
     this.#context ??= createSecureContext({ ca: this.#authorities });
     const { host = '' } = options;
@@ -37,7 +37,7 @@ export class TlsSessions {
       ...(session !== undefined && { session }),
     });
     socket.on('session', (offered) => this.#keep(origin, offered));
-    // A server that breaks the connection may not take the session.
+    // The server may refuse to resume this session.
     socket.on('error', () => this.#sessions.delete(origin));
     return socket;
   }

@@ -1,7 +1,7 @@
-// The websocket of a speech service, one class for all of them: the connection within a deadline, sends that wait for
-// the service's ready message, keepalive messages, watchdogs for half-open sockets and for services that stop
-// answering, limits in both directions, and one classified end. It does not reconnect: the fallback decides that. A
-// connection that was opened ahead and has died unnoticed is replaced by a fresh one: the service was not asked yet.
+// Websocket client for speech services: connect deadline, sends that wait for the service's ready message, keepalive
+// messages, watchdogs for half-open sockets and unresponsive services, limits in both directions, and one classified
+// end. It does not reconnect: the fallback decides that. Only a dead connection that was opened ahead is replaced by a
+// fresh one.
 
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -27,55 +27,57 @@ import type { WarmConnections } from './warm-connections.ts';
 
 export interface VendorSocketOptions {
   job: ServiceJob;
-  /** As in the configuration: `deepgram`. */
+  /** Service name as in the configuration: `deepgram`. */
   service: string;
-  /** `ws:` or `wss:`, with its query. */
+  /** `ws:` or `wss:` URL with its query. */
   url: string;
-  /** Asks for the address in place of `url`, which the service gives with a token of its own: the headers are not sent
-   *  there. A socket behind TLS stays behind it. */
+  /** Requests the address that replaces `url` from services that issue one with a token. The headers are not sent
+   *  there. A `wss:` URL must be replaced by another one. */
   locate?: (signal: AbortSignal) => Promise<string>;
   headers?: Record<string, string>;
-  /** Keys and tokens in `url` and `headers`: no fault repeats them. */
+  /** Keys and tokens in `url` and `headers`, which are removed from faults. */
   secrets: readonly string[];
   clock: Clock;
   egress: Egress;
-  /** Connections that were opened ahead. */
+  /** Pool of connections that were opened ahead. */
   warm?: WarmConnections | undefined;
-  /** Until the socket is ready. Default: 2.5 s. */
+  /** Deadline until the socket is ready. Default: 2.5 s. */
   readyMsMax?: number;
-  /** Sent once the socket is open, before the ready message. */
+  /** Messages sent when the socket opens, before the ready message. */
   opening?: readonly string[];
-  /** Whether a text message says that the service is ready. Without it the socket is ready once it is open. */
+  /** Whether a text message reports that the service is ready. Without this function the socket is ready once it is
+   *  open. */
   isReadyMessage?: (text: string) => boolean;
-  /** Sent after so long without another message. */
+  /** Message sent after `afterMs` without another one. */
   keepalive?: { afterMs: number; message: string };
-  /** The meaning of a close code where the service gave it one of its own; undefined: the usual one. */
+  /** Meaning of a close code that the service defines itself. Undefined: the usual meaning. */
   kindOfClose?: (code: number, reason: string) => FaultKind | undefined;
   listener: VendorSocketListener;
 }
 
 export interface VendorSocketListener {
-  /** Before the first message other than the ready message. */
+  /** Called before the first message other than the ready message. */
   onReady?(): void;
   onText(text: string): void;
   onBinary?(bytes: Buffer): void;
-  /** Exactly once unless `close` came first. A close by the service is a fault as well, unless `finish` asked for it. */
+  /** Called exactly once, unless `close` came first. A close by the service is a fault as well, unless `finish`
+   *  requested it. */
   onFault(fault: ServiceFault): void;
 }
 
 const READY_MS = 2_500;
-/** A connection opened ahead answers the upgrade within this time, or a fresh one is tried. */
+/** A connection opened ahead must answer the upgrade within this time; then a fresh one is tried. */
 const WARM_MS_MAX = 1_000;
-/** Sends that wait for the ready message: 15 s of audio at 16 kHz. */
+/** Data that waits for the ready message: 15 s of audio at 16 kHz. */
 const WAITING_BYTES_MAX = 512 * 1024;
-/** Bytes that the peer does not read: 15 s of audio. */
+/** Data that the peer has not read: 15 s of audio. */
 const BUFFERED_BYTES_MAX = 512 * 1024;
-/** After the last message until the close, and after that before the connection is cut. */
+/** Wait from the last message to the close, and from that until the connection is cut. */
 const CLOSE_MS_MAX = 2_000;
-/** Close codes of a session that ends as it was asked to; without a close message: `BROKEN`. */
+/** Close codes of a session that ends as requested. Without a close message: `BROKEN`. */
 const USUAL_ENDS: ReadonlySet<number> = new Set([1000, 1001, 1005]);
 const BROKEN = 1006;
-/** Of an answer that refuses the upgrade. */
+/** Largest body of a refused upgrade that is read. */
 const REFUSAL_BYTES_MAX = 4_096;
 
 export class VendorSocket {
@@ -84,14 +86,14 @@ export class VendorSocket {
   #headers: Record<string, string>;
   #secrets: readonly string[];
   readonly #locating = new AbortController();
-  /** Undefined if none was opened. */
+  /** Undefined before the socket is created. */
   #socket: WebSocket | undefined;
-  /** While the socket in use is a connection that was opened ahead, and has not answered. */
+  /** Set while the socket uses a connection that was opened ahead and has not answered. */
   #warmDeadline: Timer | undefined;
   readonly #waiting: (string | Uint8Array)[] = [];
   #waitingBytes = 0;
   #state: 'connecting' | 'ready' | 'finishing' | 'closed' = 'connecting';
-  /** Once the last words are asked for. */
+  /** Set after `finish`, while the last messages are awaited. */
   #end: { isLast(text: string): boolean; hasAnswer: boolean; done(): void } | undefined;
   #deadline: Timer | undefined;
   #keepalive: SlidingDeadline | undefined;
@@ -99,7 +101,7 @@ export class VendorSocket {
   #pings: PingWatchdog | undefined;
   readonly #received: ReceiveLimit;
 
-  /** Never throws: a fault comes after this has returned. */
+  /** Never throws. A fault is reported after the constructor has returned. */
   constructor(options: VendorSocketOptions) {
     this.#options = options;
     const { clock, job, readyMsMax = READY_MS } = options;
@@ -112,7 +114,7 @@ export class VendorSocket {
     this.#deadline = clock.after(readyMsMax, () => this.fail('timeout', 'not ready in time'));
   }
 
-  /** What is sent now goes out: false too while the service closes the connection, before the fault. */
+  /** Whether data is sent at once. False as soon as the service closes the connection, before the fault. */
   get isReady(): boolean {
     return this.#state === 'ready' && this.#socket?.readyState === WebSocket.OPEN;
   }
@@ -121,7 +123,7 @@ export class VendorSocket {
     return this.#state === 'finishing' || this.#state === 'closed';
   }
 
-  /** Queued until the socket is ready. `data` must not change afterwards. */
+  /** Sends data, or queues it until the socket is ready. `data` must not change afterwards. */
   send(data: string | Uint8Array): void {
     if (this.#state === 'ready') this.#write(data);
     if (this.#state !== 'connecting') return;
@@ -130,19 +132,19 @@ export class VendorSocket {
     else this.#waiting.push(data);
   }
 
-  /** A message other than a pong must come within `ms`; a repeated call does not extend the time. */
+  /** Requires a message other than a pong within `ms`. A repeated call does not extend the time. */
   expectAnswer(ms: number): void {
     if (this.#isEnding || this.#answer !== undefined) return;
     this.#answer = this.#options.clock.after(ms, () => this.fail('timeout', 'no answer in time'));
   }
 
-  /** No answer is due any more. */
+  /** Cancels `expectAnswer`. */
   expectNothing(): void {
     this.#answer?.cancel();
     this.#answer = undefined;
   }
 
-  /** Ends the socket with a fault, which goes to the listener. */
+  /** Ends the socket with a fault, which is reported to the listener. */
   fail(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): void {
     if (this.#state === 'closed') return;
     const { job, service, listener } = this.#options;
@@ -154,7 +156,7 @@ export class VendorSocket {
     this.#end?.done();
   }
 
-  /** Sends `last`, and closes; nothing is reported any more. */
+  /** Sends `last` and closes. Reports nothing afterwards. */
   close(last?: string): void {
     const before = this.#state;
     if (before === 'closed') return;
@@ -166,8 +168,8 @@ export class VendorSocket {
     this.#end?.done();
   }
 
-  /** Sends `last` and waits for what the service still has to say: until `isOver` of a message is true or the service
-   *  closes, 2 s at most; that nothing comes is no fault, others are reported. Closes and resolves then; never rejects. */
+  /** Sends `last` and waits for the remaining messages: until `isOver` is true for one or the service closes, 2 s at
+   *  most. Silence is no fault, others are reported. Then closes and resolves; never rejects. */
   finish(last: string | Uint8Array, isOver: (text: string) => boolean): Promise<void> {
     const socket = this.#socket;
     if (this.#state !== 'ready' || socket === undefined) {
@@ -218,18 +220,18 @@ export class VendorSocket {
     let socket: WebSocket;
     let ready: Duplex | undefined;
     try {
-      // The rule is about addresses; vocabularies in the query are long.
+      // The rule concerns addresses only. Vocabularies in the query are long.
       egress.check((URL.parse(url)?.origin ?? '').replace(/^ws/, 'http'));
       ready = mayBeWarm ? warm?.take(url) : undefined;
       socket = new WebSocket(url, {
         headers: this.#headers,
         maxPayload: receiveLimitsOf(this.#options.job).messageBytesMax,
         perMessageDeflate: false,
-        // Messages are JSON, which is checked when it is read.
+        // Messages are JSON, which is checked by its parser.
         skipUTF8Validation: true,
         followRedirects: false,
         lookup: egress.lookup,
-        // Called after the headers were checked: opened before, a connection would leak at an error.
+        // Called after the headers are checked: a connection opened earlier would leak on an error.
         ...(warm !== undefined && {
           createConnection: (): Duplex => ready ?? warm.connect(url),
         }),
@@ -246,8 +248,8 @@ export class VendorSocket {
     const current = (work: () => void): void => {
       if (socket === this.#socket) work();
     };
-    // A service may leave a connection half open of which it has closed its side, or sent the close message. Nothing comes
-    // any more; what came before is read first.
+    // A service may leave a connection half open after it has closed its side or sent the close message. Nothing
+    // follows; earlier data is read first.
     socket.on('upgrade', ({ socket: connection }) => {
       for (const end of ['end', 'finish']) connection.once(end, () => socket.terminate());
     });
@@ -266,7 +268,7 @@ export class VendorSocket {
     socket.on('close', (code, reason) => current(() => this.#closed(code, reason.toString())));
   }
 
-  /** A fresh connection in place of the one opened ahead; false if that one has answered. */
+  /** Replaces the connection opened ahead by a fresh one. Returns false if the old one has answered. */
   #replaceWarm(): boolean {
     if (this.#warmDeadline === undefined || this.#state === 'closed') return false;
     this.#hasAnswered();
@@ -358,8 +360,8 @@ export class VendorSocket {
       listener.onText(text);
       if (this.#end?.isLast(text) === true) this.close();
     } catch (error) {
-      // An error thrown in an event of a socket ends the process with all of its calls. Where the listener had ended the
-      // socket before it threw, `fail` reports nothing.
+      // An error thrown in a socket event ends the process with all of its calls. If the listener ended the socket
+      // before it threw, `fail` reports nothing.
       this.fail('protocol', 'a message that cannot be read', { cause: error });
     }
   }
@@ -393,7 +395,8 @@ export class VendorSocket {
   }
 }
 
-/** A failed send shows as the end of the connection. One function for all: Node.js counts equal ones together. */
+/** Ignores the result of a send: a failure shows as the end of the connection. One function for all, since Node.js
+ *  merges equal listeners. */
 function ignoreResult(): void {
-  // The socket reports it.
+  // The socket reports the error.
 }

@@ -1,14 +1,14 @@
-// Connections opened ahead: while the phone rings, DNS, TCP and TLS to a speech service are done, without a request, so
-// that nothing is billed. A websocket or request takes one and saves 50 to 200 ms.
+// Connections opened ahead (connection pool): DNS, TCP and TLS to a speech service while the phone rings, without a
+// request, so that nothing is billed. A websocket or request takes one and saves 50 to 200 ms.
 
 import { connect as connectTcp, type Socket } from 'node:net';
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { TlsSessions } from './tls-sessions.ts';
 
-/** Servers close connections without a request after 10 to 60 s. */
+/** Longest age of an unused connection. Servers close one after 10 to 60 s. */
 const AGE_MS_MAX = 30_000;
-/** Of one process, for all addresses. */
+/** Connections of one process to all addresses. */
 const CONNECTIONS_MAX = 200;
 
 interface Warm {
@@ -23,14 +23,14 @@ export class WarmConnections {
   readonly #warm = new Set<Warm>();
   readonly #sessions: TlsSessions;
 
-  /** `authorities`: of servers' certificates (PEM). Default: those that the process trusts. */
+  /** `authorities`: certificates that sign the servers' (PEM). Default: those that the process trusts. */
   constructor(deps: { clock: Clock; egress: Egress; authorities?: string }) {
     this.#sessions = new TlsSessions(deps.authorities);
     this.#clock = deps.clock;
     this.#egress = deps.egress;
   }
 
-  /** Opens a connection to the host of `url` (ws, wss, http, https). Never throws; a failure appears again in the
+  /** Opens a connection to the host of `url` (ws, wss, http, https). Never throws. A failure appears again in the
    *  connection that needs it. */
   prepare(url: string): void {
     if (this.#warm.size >= CONNECTIONS_MAX) return;
@@ -44,12 +44,12 @@ export class WarmConnections {
     const age = this.#clock.after(AGE_MS_MAX, () => this.#discard(warm));
     const warm: Warm = { origin: originOf(target), socket, age };
     this.#warm.add(warm);
-    // Both stay for the life of the socket: once it is taken, they do nothing.
+    // Both listeners stay for the life of the socket. After `take` they have no effect.
     socket.on('error', () => this.#discard(warm));
     socket.on('close', () => this.#discard(warm));
   }
 
-  /** A connection to the host of `url` that is open, or undefined. It belongs to the caller from here on. */
+  /** Returns an open connection to the host of `url`, or undefined. The caller owns it afterwards. */
   take(url: string): Socket | undefined {
     const origin = originOf(new URL(url));
     for (const warm of this.#warm) {
@@ -63,8 +63,8 @@ export class WarmConnections {
     return undefined;
   }
 
-  /** A connection to the host of `url` that is being opened, and that the caller owns. The egress rule has checked
-   *  the address; a name is checked when it is resolved. */
+  /** Starts a connection to the host of `url`, which the caller owns. The egress rule checks the address now, and a
+   *  host name when it is resolved. */
   connect(url: string): Socket {
     const target = new URL(url);
     const isTls = target.protocol === 'wss:' || target.protocol === 'https:';
@@ -80,7 +80,7 @@ export class WarmConnections {
     for (const warm of this.#warm) this.#discard(warm);
   }
 
-  /** Does nothing for a connection that was taken. */
+  /** Discards an idle connection. Has no effect on one that was taken. */
   #discard(warm: Warm): void {
     if (!this.#warm.delete(warm)) return;
     warm.age.cancel();

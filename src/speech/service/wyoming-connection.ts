@@ -1,5 +1,5 @@
-// One connection to a Wyoming server: events in both directions over TCP, within deadlines and limits, with one
-// classified end. It is not encrypted and has no key: such servers belong into one's own network.
+// TCP connection to a Wyoming server: events in both directions, deadlines, limits, and one classified end. The
+// protocol has neither encryption nor keys: such servers belong in a private network.
 
 import { connect, type Socket } from 'node:net';
 import { serviceFaults } from '../../metrics/speech-metrics.ts';
@@ -15,18 +15,18 @@ import { encodeWyoming, type WyomingEvent, WyomingEventReader } from './wyoming-
 
 export interface WyomingConnectionOptions {
   job: ServiceJob;
-  /** `tcp://host:port` */
+  /** Address as `tcp://host:port`. */
   url: string;
   means: ServiceMeans;
   listener: {
     onEvent(event: WyomingEvent): void;
-    /** Exactly once unless `close` came first. An `error` event and the end of the connection are faults too. */
+    /** Called exactly once, unless `close` came first. An `error` event and the end of the connection are faults too. */
     onFault(fault: ServiceFault): void;
   };
 }
 
 const CONNECT_MS_MAX = 2_500;
-/** Bytes that the server does not read: 15 s of audio at 16 kHz. */
+/** Data that the server has not read: 15 s of audio at 16 kHz. */
 const BUFFERED_BYTES_MAX = 512 * 1024;
 
 export class WyomingConnection {
@@ -37,7 +37,7 @@ export class WyomingConnection {
   #connecting: Timer | undefined;
   #answer: Timer | undefined;
 
-  /** Never throws: a fault comes after this has returned. */
+  /** Never throws. A fault is reported after the constructor has returned. */
   constructor(options: WyomingConnectionOptions) {
     this.#options = options;
     const { clock } = options.means;
@@ -54,7 +54,7 @@ export class WyomingConnection {
     }
   }
 
-  /** From now on an event must come within `ms`, until `ms` is undefined. */
+  /** Sets a deadline for the next answer, in milliseconds from this call. Undefined removes it. */
   expectEvent(ms: number | undefined): void {
     this.#answer?.cancel();
     this.#answer = undefined;
@@ -71,7 +71,7 @@ export class WyomingConnection {
     listener.onFault(new ServiceFault(job, 'wyoming', kind, { detail, cause }));
   }
 
-  /** Nothing is reported any more. The server cancels what it does for this connection. */
+  /** Closes the connection and reports nothing afterwards. The server cancels its work for this connection. */
   close(): void {
     this.#isOver = true;
     this.#connecting?.cancel();
@@ -113,7 +113,7 @@ export class WyomingConnection {
   }
 
   #event(event: WyomingEvent): void {
-    // Events that came in one piece with the last one that was wanted.
+    // Further events in the same chunk as the last one that was wanted.
     if (this.#isOver) return;
     if (event.type !== 'error') {
       this.#options.listener.onEvent(event);
@@ -124,7 +124,7 @@ export class WyomingConnection {
   }
 }
 
-/** As an `http:` address, whose host is in its usual form: the egress rule and the pool of connections take that. */
+/** Converts to an `http:` URL, which normalizes the host: the egress rule and the connection pool need that form. */
 export function httpAddress(url: string): URL {
   return new URL(url.replace(/^tcp:/, 'http:'));
 }

@@ -1,4 +1,4 @@
-// The framing of Wyoming events: a line of JSON, then as many bytes of JSON and of payload as the line says.
+// Framing of Wyoming events: a line of JSON, then the bytes of JSON data and of payload that the line announces.
 // Source: the protocol's description in OHF-Voice/wyoming, and its Python client.
 
 import { isObject, parseJson } from '../../std/json.ts';
@@ -6,15 +6,15 @@ import { isObject, parseJson } from '../../std/json.ts';
 export interface WyomingEvent {
   type: string;
   data: Record<string, unknown>;
-  /** Borrowed: it may share its memory with what comes next. */
+  /** Borrowed: it may share its memory with later data. */
   payload: Buffer;
 }
 
-/** A line has a type, a version and two lengths; some programs put the data into it. */
+/** Longest line: it has a type, a version and two lengths, and in some programs the data. */
 const LINE_BYTES_MAX = 65_536;
-/** The longest is the list of a server's voices: some hundred bytes for each. */
+/** Largest data part: the list of a server's voices, with a few hundred bytes each. */
 const DATA_BYTES_MAX = 4 * 1024 * 1024;
-/** 20 s of audio at 48 kHz; servers send pieces of less than a second. */
+/** Largest payload: 20 s of audio at 48 kHz. Servers send pieces of less than a second. */
 const PAYLOAD_BYTES_MAX = 2 * 1024 * 1024;
 const VERSION = '1.5.0';
 const NEW_LINE = 0x0a;
@@ -42,16 +42,16 @@ interface Header {
   payloadBytes: number;
 }
 
-/** Cuts a stream, in chunks of any size, into its events. */
+/** Splits a stream, in chunks of any size, into events. */
 export class WyomingEventReader {
   #parts: Buffer[] = [];
   #held = 0;
-  /** Of the held bytes, those that have no new line. */
+  /** Length of the held bytes that were searched and have no line feed. */
   #searched = 0;
   #header: Header | undefined;
 
-  /** Calls `onEvent` for each event that `bytes` completes. Throws a RangeError with a reason for what is no event;
-   *  the stream cannot be read any further then. */
+  /** Calls `onEvent` for each event that `bytes` completes. Throws a RangeError with a reason for anything else; the
+   *  stream cannot be read any further then. */
   push(bytes: Buffer, onEvent: (event: WyomingEvent) => void): void {
     this.#parts.push(bytes);
     this.#held += bytes.length;

@@ -1,26 +1,25 @@
-// Audio for recognisers: the caller's frames are collected into packets and encoded as the service wants them. A packet
-// goes out with all frames that came at once with the one that completes it: a busy process reads four at a time, and what
-// were left of them would wait for the next four. What waits for a full packet goes out when the voice ends.
+// Collects the caller's frames into packets and encodes them for a recogniser. A packet takes all frames that arrive
+// together with the one that completes it: a busy process reads four at a time, and a remainder would wait for the next
+// four. An incomplete packet is sent when the voice ends.
 
 import { ulaw } from '../../audio/companding.ts';
 import { copySamples, RATE_HZ } from '../../audio/pcm.ts';
 import { createResampler, type Resampler } from '../../audio/resample/resampler.ts';
 
-/** µ-law at 8 kHz, or signed 16-bit PCM, little-endian, at a rate. */
+/** µ-law at 8 kHz, or signed 16-bit PCM, little-endian, at the given rate. */
 export type SttAudioFormat = 'ulaw8' | 's16@8000' | 's16@16000' | 's16@24000';
 
 export interface AudioPacketsOptions {
   format: SttAudioFormat;
-  /** The shortest packet, 20 to 200. Services take 60 to 100. */
+  /** Shortest packet in milliseconds, 20 to 200. Services accept 60 to 100. */
   packetMs: number;
-  /** What the service takes as the rest of a packet. Default: any length. */
+  /** Shortest last packet that the service accepts, in milliseconds. Default: any length. */
   restMsMin?: number | undefined;
-  /** The receiver keeps `packet`. */
+  /** Receives each packet and owns it. */
   send: (packet: Uint8Array) => void;
 }
 
-/** Frames that come at once make a packet longer by no more than this, and no longer than that: services recommend at
- *  most 250 ms. */
+/** Longest extension of a packet by frames that arrive together. Services recommend at most 250 ms. */
 const MORE_MS_MAX = 60;
 const PACKET_MS_MAX = 200;
 
@@ -28,11 +27,11 @@ export class AudioPackets {
   readonly #options: AudioPacketsOptions;
   readonly #resampler: Resampler | undefined;
   readonly #samples: Int16Array;
-  /** Samples of a full packet; of the shortest one while a rest waits that is too short. */
+  /** Samples of the next packet: a full one, or the shortest one while a too short remainder waits. */
   #wanted: number;
   #filled = 0;
   #isComplete = false;
-  /** Of a packet that went out behind its `push`. */
+  /** Error of a packet that was sent after its `push` returned. */
   #fault: { error: unknown } | undefined;
 
   constructor(options: AudioPacketsOptions) {
@@ -45,7 +44,8 @@ export class AudioPackets {
     if (toHz !== RATE_HZ) this.#resampler = createResampler({ fromHz: RATE_HZ, toHz });
   }
 
-  /** 8 kHz, any length; borrowed. Throws what `send` threw for the packet before: nothing outside a call catches it. */
+  /** Adds a frame, 8 kHz, any length; borrowed. Throws the error of an earlier packet's `send`, since nothing outside a
+   *  call would catch it. */
   push(frame: Int16Array): void {
     if (this.#fault !== undefined) {
       const { error } = this.#fault;
@@ -64,7 +64,7 @@ export class AudioPackets {
     queueMicrotask(this.#flushLater);
   }
 
-  /** Sends what waits if it is a full packet: before a message that must follow it. */
+  /** Sends the collected samples if they fill a packet: before a message that must follow it. */
   readonly flushComplete = (): void => {
     if (this.#isComplete) this.#send();
   };
@@ -77,7 +77,7 @@ export class AudioPackets {
     }
   };
 
-  /** Sends what waits, or once it is long enough for the service. */
+  /** Sends the collected samples, now or once they are long enough for the service. */
   flush(): void {
     const { restMsMin = 0 } = this.#options;
     const least = samplesOf(restMsMin);
@@ -103,7 +103,7 @@ export class AudioPackets {
       return packet;
     }
     const pcm = this.#resampler === undefined ? samples : this.#resampler.process(samples);
-    // Every platform of Node.js is little-endian.
+    // All platforms of Node.js are little-endian.
     return new Uint8Array(pcm.buffer.slice(pcm.byteOffset, pcm.byteOffset + pcm.byteLength));
   }
 }

@@ -1,24 +1,24 @@
-// The gate before a recogniser: passes the caller's audio from a little before speech begins to its end, in
-// batches. Its owner does the voice activity detection (VAD) and calls begin and end.
+// Audio gate of a recogniser: passes the caller's audio from shortly before speech to its end, in batches. Its owner
+// does the voice activity detection (VAD) and reports the beginning and end.
 
 export interface GatedAudio {
   readonly open: boolean;
-  /** 8 kHz, any length; borrowed. */
+  /** Adds a frame, 8 kHz, any length; borrowed. */
   push(frame: Int16Array): void;
-  /** Speech began: the pre-roll is sent at once. */
+  /** Speech began. Sends the pre-roll at once. */
   start(): void;
-  /** What was collected of a batch is sent. */
+  /** Sends an incomplete batch. */
   flush(): void;
-  /** Speech is over: the rest is sent. */
+  /** Speech ended. Sends the rest. */
   stop(): void;
 }
 
-/** Pre-roll: voice is detected up to 200 ms after it began, and a first consonant is soft. */
+/** Pre-roll. Voice is detected up to 200 ms late, and the first consonant may be quiet. */
 const BEFORE_SAMPLES = 4_000;
-/** 100 ms: one message to a thread for five frames. */
+/** Batch of 100 ms: one message to a thread for five frames. */
 const BATCH_SAMPLES = 800;
 
-/** `send` owns the samples that it gets. */
+/** `send` owns the samples that it receives. */
 export function createGatedAudio(send: (samples: Int16Array<ArrayBuffer>) => void): GatedAudio {
   /** A circular buffer; `at` is the index of the oldest sample once it is full. */
   const before = new Int16Array(BEFORE_SAMPLES);

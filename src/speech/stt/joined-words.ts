@@ -1,11 +1,12 @@
-// Joins the pieces of what was recognised into one.
+// Joins recognised words from several results.
 
 import { joinTexts } from '../../std/text/unspaced-text.ts';
 import type { RecognizedWords } from './stt.ts';
 
 export const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
-/** Texts with a space between them (none in Chinese and Japanese), words in order, the least confidence, the last language. */
+/** Joins texts with spaces (none in Chinese and Japanese) and words in order. Takes the lowest confidence and the last
+ *  language. */
 export function joinWords(pieces: readonly RecognizedWords[]): RecognizedWords {
   const [only, ...more] = pieces.filter(({ text }) => text !== '');
   if (only === undefined) return NO_WORDS;
@@ -17,7 +18,7 @@ function joinTwo(before: RecognizedWords, after: RecognizedWords): RecognizedWor
   return {
     text: joinTexts([before.text, after.text]),
     confidence: least(before.confidence, after.confidence),
-    // Times for a part of the words would look like times for all of them.
+    // Times for only some of the words would look like times for all.
     words:
       words === undefined || after.words === undefined ? undefined : [...words, ...after.words],
     language: after.language ?? before.language,

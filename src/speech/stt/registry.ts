@@ -1,4 +1,4 @@
-// The registry of recognisers by the names of settings. The settings are values: config and stored keys are read
+// Registry of recognisers by the provider in settings. Receives settings as values; config and stored keys are read
 // elsewhere.
 
 import type { Log } from '../../log.ts';
@@ -23,11 +23,11 @@ import { createWyomingStt } from './wyoming/wyoming.ts';
 
 export interface SpeechToTextSettings {
   service: 'pocketsphinx';
-  /** Threads. */
+  /** Number of threads. */
   workers?: number;
 }
 
-/** The embedded one. Undefined if it is not installed: callers use the keypad then. */
+/** Opens the embedded recogniser. Undefined if it is not installed: callers use the keypad then. */
 export function openSpeechToText(
   settings: SpeechToTextSettings,
   means: { clock: Clock; log: Log },
@@ -37,7 +37,7 @@ export function openSpeechToText(
 
 const open = { pocketsphinx: openPocketSphinx };
 
-/** A recogniser that is a service, with the settings of its row. Never throws: failures come with its use. */
+/** Creates a recogniser that uses a service. Never throws: failures appear when it is used. */
 export function createSttService<P extends SttProvider>(
   settings: SttProviderSettings<P> & { provider: P },
   means: ServiceMeans,

@@ -1,6 +1,6 @@
-// Several recognisers behind one interface. A call starts with the first whose circuit admits it and whose key has a
-// session left; a fault in the call costs the caller a short pause, no word (fallback/fallback-recognizer.ts). With
-// nothing left, the keypad remains.
+// Fallback of one call: several recognisers behind one interface. A call starts with the first one whose circuit admits
+// it and whose key has a free session. A fault in the call costs a short pause but no word
+// (fallback/fallback-recognizer.ts). Without any usable recogniser, the keypad remains.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -13,22 +13,24 @@ import { type SttFallbackService, unusable } from './fallback/recognizer-line.ts
 import type { Recognizer, RecognizerListener, SpeechToText } from './stt.ts';
 
 export interface SttFallbackOptions {
-  /** In order of preference, at least one. The embedded recogniser, which knows closed answers only, is the last. */
+  /** Services in order of preference, at least one. The embedded recogniser, which recognises closed answers only, is
+   *  the last. */
   services: readonly SttFallbackService[];
-  /** Further lists for other steps of the conversation, which `switchTo` names from 1 on; `services` is 0. Default: none. */
+  /** Further lists for other steps of the conversation, numbered from 1 for `switchTo`; `services` is 0. Default:
+   *  none. */
   others?: readonly (readonly SttFallbackService[])[] | undefined;
   clock: Clock;
   log: Log;
-  /** Of all services of the call. Default: its own, with the two listeners below. */
+  /** Receives the reports of all services of the call. Default: its own, with the two listeners below. */
   reports?: ServiceReports | undefined;
-  /** A permanent fault of a service that was replaced, or the limit of its key: the owner of the call must change
-   *  something. */
+  /** Called for a permanent fault of a service that was replaced, or for the limit of its key: the owner of the call
+   *  must change something. */
   onPermanentFault?: ((fault: ServiceFault) => void) | undefined;
-  /** Another recogniser has the call because of a fault that may pass, of this call or of others. */
+  /** Called when another recogniser is used because of a temporary fault in this call or in others. */
   onChanged?: ((change: ServiceChange) => void) | undefined;
 }
 
-/** One for each call. `close` does not close the services. */
+/** Creates the fallback of one call. `close` does not close the services. */
 export function createSttFallback(options: SttFallbackOptions): SpeechToText {
   const { services, others = [], clock } = options;
   const lists = [services, ...others];
@@ -38,7 +40,7 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
   reports.planned(lists.flat());
   const likely = () =>
     services.find((each) => each.circuit.state !== 'open' && !isFull(each)) ?? primary;
-  /** Of the last session, which the call's usage names also after its end. */
+  /** Service of the last session, which the call's usage names even after its end. */
   let used: SttFallbackService | undefined;
   const onSession = (entry: SttFallbackService): void => {
     used = entry;
@@ -88,7 +90,7 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
   };
 }
 
-/** In the list of the step; in the first one where none of its own can be used. `passed`: what comes before it. */
+/** Service to begin with: in the list of the step, else in the first list. `passed`: skipped services before it. */
 function beginningOf(own: readonly SttFallbackService[], services: readonly SttFallbackService[]) {
   const first = usableIn(own);
   if (first !== -1) return { used: own, first, passed: own.slice(0, first) };
@@ -104,7 +106,7 @@ function limitFaultsOf(passed: readonly SttFallbackService[]): ServiceFault[] {
   );
 }
 
-/** -1: each circuit is open, or the key at its limit. */
+/** Index of the first usable service. -1 if each has an open circuit or a key at its limit. */
 function usableIn(list: readonly SttFallbackService[]): number {
   return list.findIndex((each) => !isFull(each) && each.circuit.admit());
 }
@@ -113,7 +115,7 @@ function isFull({ sessions }: SttFallbackService): boolean {
   return sessions?.isFull === true;
 }
 
-/** Every circuit is open, or every key at its limit. */
+/** Recogniser for the case that every circuit is open or every key at its limit: reports an error. */
 function refused(name: string, clock: Clock, listener: RecognizerListener): Recognizer {
   const detail = 'all recognisers of this call failed a short time ago, or are in use';
   const timer = clock.after(0, () => {

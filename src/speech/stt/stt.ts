@@ -4,7 +4,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
 import type { ServiceUsage } from '../service/service-means.ts';
 
-/** Milliseconds from the first sample that the recogniser was given. */
+/** A word with its times, in milliseconds from the first sample that was pushed. */
 export interface RecognizedWord {
   word: string;
   startMs: number;
@@ -12,17 +12,17 @@ export interface RecognizedWord {
 }
 
 export interface RecognizedWords {
-  /** Lower or mixed case as the service returns it; empty if nothing was recognised. */
+  /** Text in lower or mixed case as the service returns it; empty if nothing was recognised. */
   text: string;
-  /** 0..1, or null where the service has none. */
+  /** Confidence 0..1, or null if the service has none. */
   confidence: number | null;
-  /** Undefined where the service has no times. */
+  /** Undefined if the service has no times. */
   words?: readonly RecognizedWord[] | undefined;
-  /** BCP 47, where the service detects it. */
+  /** Language tag (BCP 47), if the service detects it. */
   language?: string | undefined;
 }
 
-/** A turn as the service sees it. `eager-end`: probably over, with these words; `resumed`: it was not. */
+/** Turn events of a service. `eager-end`: probably over, with these words; `resumed`: it was not. */
 export type VendorTurn = 'started' | 'eager-end' | 'resumed' | 'ended';
 
 export interface RecognizerListener {
@@ -30,73 +30,75 @@ export interface RecognizerListener {
   /** The answer to `finalize`, exactly once, with all words since the last final. While no answer is due, a service
    *  with its own endpointing may also send finals unasked: each has the words that the finals before it have not. */
   onFinal(words: RecognizedWords): void;
-  /** The service sent something, also without words: it is alive. */
+  /** Called when the service sent anything, even without words: it is alive. */
   onActivity?(): void;
-  /** Of services that see turns. The words of `ended` come in `onFinal`, before this. */
+  /** Called for turn events, if the service has them. The words of `ended` arrive in `onFinal` before this. */
   onTurn?(turn: VendorTurn, words: RecognizedWords): void;
   onUsage?(usage: ServiceUsage): void;
-  /** Another recogniser answers from here on. */
+  /** Called when another recogniser takes over. */
   onReplaced?(capabilities: SttCapabilities): void;
-  /** The final words that are due, or asked for at this moment, come later by so much: audio is replayed. */
+  /** Called when due or just requested final words will be late by `ms`, because audio is replayed. */
   onDelayed?(ms: number): void;
-  /** The recogniser has failed for good and must not be used any more. */
+  /** Called when the recogniser has failed permanently. It must not be used any more. */
   onError(error: GatewayError): void;
 }
 
 export interface Recognizer {
-  /** False while its connection is being opened: what is pushed goes out at once then, faster than the service may take
-   *  it. Undefined: it takes audio at any time. */
+  /** False while its connection is being opened: audio pushed meanwhile is sent at once afterwards, faster than the
+   *  service may accept. Undefined: it accepts audio at any time. */
   readonly isReady?: boolean;
-  /** Every 20 ms of the caller at 8 kHz, speech or not. `frame` is borrowed. */
+  /** Adds 20 ms of the caller's audio at 8 kHz, speech or not. `frame` is borrowed. */
   push(frame: Int16Array): void;
   /** The VAD detected the start of speech. Gated recognisers start here, with the 500 ms before it. */
   speechStarted(): void;
-  /** The VAD detected the end of speech: audio that waits for a full packet goes out. */
+  /** The VAD detected the end of speech: an incomplete packet of audio is sent. */
   speechStopped?(): void;
-  /** The VAD detected speech again, before the final words were asked for. */
+  /** The VAD detected speech again, before the final words were requested. */
   speechResumed?(): void;
   /** The caller has probably finished: the final words may be prepared. `finalize` follows soon, unless `speechResumed` does. */
   prepareFinal?(): void;
-  /** Asks for the final words since `speechStarted`. */
+  /** Requests the final words since `speechStarted`. */
   finalize(): void;
-  /** Expected input from the next utterance on. */
+  /** Sets the expected input from the next utterance on. */
   expect(expectation: ExpectedInput): void;
-  /** What the caller has heard from the agent and may answer; of services that recognise answers better with it. */
+  /** Text that the caller has heard from the agent and may answer. For services that use it to recognise answers. */
   agentSaid?(text: string): void;
-  /** BCP 47, or as the service names it; from now on, in this session. Of services that declare `setsLanguage`. */
+  /** Changes the language of the session: BCP 47, or the service's name for it. For services that declare
+   *  `setsLanguage`. */
   setLanguage?(language: string): void;
-  /** The list of services for another step of the conversation goes on, from the next pause of the caller: a turn keeps
-   *  the recogniser that it began with. Of recognisers that were opened with several lists. */
+  /** Selects the list of services for another step of the conversation, from the caller's next pause: a turn keeps its
+   *  recogniser. For recognisers that were opened with several lists. */
   switchTo?(list: number): void;
-  /** The call is over: as `close`, and the service's last words (in `onFinal`) and what it bills come before this resolves,
-   *  within seconds. Never rejects. Of recognisers whose services answer the end of a session; a fault (in `onError`) comes
-   *  before it resolves as well, and other words may follow. */
+  /** Ends the call like `close`. The service's last words (in `onFinal`) and its billed usage arrive before this
+   *  resolves, within seconds. Never rejects. For recognisers whose services answer the end of a session. A fault (in
+   *  `onError`) also arrives before it resolves, and other words may follow. */
   finish?(): Promise<void>;
   close(): void;
 }
 
 export interface SttCapabilities {
-  /** Whether it has partial results. */
+  /** Whether it reports interim words. */
   interimWords: boolean;
-  /** Final words come within this time after `finalize` at the 99th percentile. */
+  /** 99th percentile of the milliseconds from `finalize` to the final words. */
   finalMsP99: number;
-  /** It recognises the phrases of the expected input only, nothing else. Default: false. */
+  /** Whether it recognises only the phrases of the expected input. Default: false. */
   closedOnly?: boolean;
-  /** `answered`: an exact answer; `by-silence`: the service ends an utterance by its own endpointing only. Default:
-   *  answered. */
+  /** `answered`: every `finalize` gets its answer; `by-silence`: only the service's own endpointing ends an utterance.
+   *  Default: answered. */
   finalize?: 'answered' | 'by-silence';
-  /** Whether the service decides when a turn ends, and whether early. Default: none: an `ended` ends no turn then. */
+  /** Whether the service does its own endpointing, and whether it reports probable ends early. Default: none; then an
+   *  `ended` ends no turn. */
   ownTurns?: 'none' | 'ends' | 'eager';
-  /** Of services with `ownTurns`: the silence that is enough otherwise ends a turn as well, without waiting for the
-   *  service. Default: false. */
+  /** For services with `ownTurns`: whether silence alone also ends a turn, without waiting for the service. Default:
+   *  false. */
   silenceEnds?: boolean;
-  /** Whether an open session changes its language. Default: false. */
+  /** Whether an open session can change its language. Default: false. */
   setsLanguage?: boolean;
-  /** It gets speech only, not the silence between. Default: false. */
+  /** Whether it receives only speech, without the silence between. Default: false. */
   gated?: boolean;
-  /** The longest session; the fallback opens the next one in a pause before that. */
+  /** Longest session in milliseconds. The fallback opens the next one in a pause before that. */
   sessionMsMax?: number;
-  /** How much faster than real time replayed audio may come. Default: 1.8. */
+  /** Maximum speed of replayed audio, as a factor of real time. Default: 1.8. */
   replaySpeedMax?: number;
 }
 
@@ -104,10 +106,10 @@ export interface SpeechToText {
   readonly name: string;
   readonly model: string;
   readonly capabilities: SttCapabilities;
-  /** Never throws: failures go to the listener, after this has returned. `list`: that with which a recogniser of several
-   *  lists begins (`switchTo`). Default: 0. */
+  /** Opens a recogniser. Never throws: failures are reported to the listener after this has returned. `list`: number of
+   *  the first list (see `switchTo`). Default: 0. */
   open(expectation: ExpectedInput, listener: RecognizerListener, list?: number): Recognizer;
-  /** Called while the phone rings: opens a connection ahead. Returns at once and never throws. */
+  /** Opens a connection ahead while the phone rings. Returns at once and never throws. */
   prepare?(): void;
   close(): Promise<void>;
 }

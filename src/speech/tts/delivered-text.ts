@@ -1,5 +1,5 @@
-// How much of a text was delivered as audio, in whole clauses, when a service stopped in the middle: by the times of its
-// words; beyond them by a slow speaking rate, because a clause said twice is better than one that is lost.
+// How much of a text was delivered as audio, in whole clauses, when a service stopped in the middle. Uses word times,
+// and after them a slow speaking rate: a repeated clause is better than a lost one.
 
 import {
   CLOSING_MARKS,
@@ -10,19 +10,19 @@ import {
 import { spokenLength } from './spoken-length.ts';
 import type { WordTiming } from './tts.ts';
 
-/** Slow speech: few voices are slower. */
+/** Slow speaking rate. Few voices are slower. */
 const MS_PER_LETTER = 90;
-/** A pause after a clause. */
+/** Pause after a clause. */
 const PAUSE_MS = 400;
-/** A word whose last milliseconds are missing was said. */
+/** Tolerance for a word whose last milliseconds are missing. */
 const TOLERANCE_MS = 20;
 const SPACED_END = `[${SPACED_SENTENCE_MARKS}${SPACED_CLAUSE_MARKS}][${CLOSING_MARKS}]*(?=\\s|$)`;
 const FREE_END = `(?:[${FREE_MARKS}](?!\\p{Nd})|(?<!\\p{Nd})[${FREE_MARKS}])[${CLOSING_MARKS}]*`;
-/** Scripts that mark no clauses. */
+/** End of a phrase in scripts that do not mark clauses. */
 const PHRASE_END = String.raw`(?<=[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])(?=\s)`;
 const CLAUSE = new RegExp(String.raw`\S.*?(?:${SPACED_END}|${FREE_END}|${PHRASE_END}|$)`, 'gsu');
 
-/** Index of the first clause that was not delivered to its end; the length of the text if all were. */
+/** Index of the first clause that was not delivered completely; the text's length if all were. */
 export function deliveredCharacters(
   text: string,
   words: readonly WordTiming[],
@@ -30,7 +30,7 @@ export function deliveredCharacters(
 ): number {
   const said = words.filter(({ endMs }) => endMs <= audioMs + TOLERANCE_MS);
   const known = positionAfter(text, said);
-  // Times of other words than the text's say nothing about it.
+  // Times of words that are not the text's are ignored.
   const position = known ?? 0;
   let leftMs = audioMs - (known === undefined ? 0 : (said.at(-1)?.endMs ?? 0));
   for (const { start, end } of clausesOf(text)) {
@@ -43,7 +43,7 @@ export function deliveredCharacters(
   return text.length;
 }
 
-/** Where the words end in the text; undefined if they are not its begin. */
+/** Position after the words in the text. Undefined if they are not its beginning. */
 function positionAfter(text: string, words: readonly WordTiming[]): number | undefined {
   const spoken = words.map(({ word }) => word.replace(/\s+/g, '')).join('');
   let at = 0;

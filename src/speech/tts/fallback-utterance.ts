@@ -1,5 +1,5 @@
-// One utterance that may change its service: text that was pushed is kept until its audio came, two deadlines find a
-// service that is silent, and the next service goes on from the first clause that was not delivered.
+// One utterance that may change its service (failover). Pushed text is kept until its audio arrives, two deadlines
+// detect a silent service, and the next service continues from the first clause that was not delivered.
 
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -11,26 +11,26 @@ import { isSpeakable } from './speakable.ts';
 import { spokenLength } from './spoken-length.ts';
 import type { SpeechStream, TextToSpeech, UtteranceListener, WordTiming } from './tts.ts';
 
-/** From the text to the first audio. The last voice has the limit that is its own, if that is longer. */
+/** Deadline from the text to the first audio. The last voice may have a longer one of its own. */
 const FIRST_AUDIO_MS_MAX = 2_000;
-/** The last voice fails within this where it has no limit of its own, its repetition included. */
+/** Deadline of the last voice without its own, including its retry. */
 const LAST_AUDIO_MS = 5_000;
-/** Without audio, after what came has been played. */
+/** Longest time without audio after the received audio was played. */
 const STALL_MS_MAX = 2_500;
 
-/** Speech at twice the usual rate. */
+/** Milliseconds per letter at twice the usual speaking rate. */
 const MS_PER_LETTER_MIN = 30;
 
 /** One service's part of the utterance. */
 interface Part {
   entry: TtsFallbackService;
   stream: SpeechStream;
-  /** Where its text begins in the text of the utterance. */
+  /** Start of its text in the text of the utterance. */
   from: number;
   audioMs: number;
   firstAudioAt: number | undefined;
   words: WordTiming[];
-  /** Audio came since the last piece was pushed. */
+  /** Whether audio arrived since the last piece was pushed. */
   hasAnswered: boolean;
   isRetry: boolean;
 }
@@ -40,16 +40,16 @@ export class FallbackUtterance implements SpeechStream {
   readonly #clock: Clock;
   readonly #voice: string | undefined;
   readonly #listener: UtteranceListener;
-  /** All pieces, joined by one space, and where each begins. */
+  /** All pieces, joined by one space, and the start of each. */
   #text = '';
   readonly #starts: number[] = [];
-  /** Services that could not speak it. */
+  /** Services that failed to speak it. */
   readonly #tried = new Set<TtsFallbackService>();
   #isFlushed = false;
   #isEnded = false;
   #isOver = false;
   #part: Part | undefined;
-  /** Put off by each chunk of audio. */
+  /** Deadline for audio, which each chunk extends. */
   readonly #deadline: SlidingDeadline;
 
   constructor(options: {
@@ -90,7 +90,7 @@ export class FallbackUtterance implements SpeechStream {
     this.#isEnded = true;
     const part = this.#part;
     if (part === undefined) {
-      // After the caller's own call has returned, as every other end.
+      // Deferred until the caller's own call has returned, like every other end.
       this.#clock.after(0, () => this.#finish(() => this.#listener.onDone()));
       return;
     }
@@ -107,7 +107,7 @@ export class FallbackUtterance implements SpeechStream {
     if (part !== undefined && part.audioMs > 0) part.entry.circuit.succeeded();
   }
 
-  /** The text from `from` on goes to the service whose turn it is. */
+  /** Sends the text from `from` on to the current service. */
   #begin(from: number, isRetry: boolean): boolean {
     const entry = this.#line.current();
     if (entry === undefined || this.#tried.has(entry)) return false;
@@ -190,14 +190,14 @@ export class FallbackUtterance implements SpeechStream {
     if (!this.#begin(delivered, isRepeated)) this.#finish(() => this.#listener.onError(error));
   }
 
-  /** The first character that the next service speaks. After all text, where the next piece will begin. */
+  /** Index of the first character for the next service. After all text: start of the next piece. */
   #delivered(part: Part): number {
     const text = this.#text.slice(part.from);
     const characters = deliveredCharacters(text, part.words, part.audioMs);
     return part.from + characters + (characters > 0 && characters >= text.length ? 1 : 0);
   }
 
-  /** Whether audio must come: text is waiting for it, or its end is. */
+  /** Awaits audio if text or the end of the utterance is due. */
   #await(part: Part): void {
     if (this.#text.length <= part.from) {
       this.#deadline.clear();
@@ -212,8 +212,8 @@ export class FallbackUtterance implements SpeechStream {
   #silent(): void {
     const part = this.#part;
     if (part === undefined || this.#isOver) return;
-    // Once audio came, and without times of words, it is unknown whether the service is silent or the model, unless
-    // no speech is so fast.
+    // After some audio and without word times, a silent service and a silent model look alike, unless the audio is too
+    // short for the text.
     const isTooShort = part.audioMs < spokenLength(this.#text.slice(part.from)) * MS_PER_LETTER_MIN;
     const isKnown = part.words.length > 0 || !part.hasAnswered || isTooShort;
     const isAllSaid = this.#delivered(part) >= this.#text.length;
@@ -230,7 +230,7 @@ export class FallbackUtterance implements SpeechStream {
   }
 }
 
-/** From the text to audio of one of the voices, each of which is silent but for the last. */
+/** Milliseconds from the text to the first audio of the last voice, if all others stay silent. */
 export function audioWaitMsOfAll(services: readonly TtsFallbackService[]): number {
   const lastMs = services.at(-1)?.service.audioWaitMs ?? LAST_AUDIO_MS;
   return (services.length - 1) * FIRST_AUDIO_MS_MAX + lastMs;
@@ -240,7 +240,8 @@ function firstAudioMs({ audioWaitMs = 0 }: TextToSpeech, isLast: boolean): numbe
   return isLast ? Math.max(FIRST_AUDIO_MS_MAX, audioWaitMs) : FIRST_AUDIO_MS_MAX;
 }
 
-/** The same service, at once, on a new connection: while nothing was heard, or when only its longest session is over. */
+/** Whether the same service is worth a retry at once, on a new connection: while nothing was heard, or if only its
+ *  longest session is over. */
 function isWorthRepeating(error: GatewayError, audioMs: number): boolean {
   if (!(error instanceof ServiceFault)) return false;
   return error.kind === 'session' || (error.isRepeatable && audioMs === 0);

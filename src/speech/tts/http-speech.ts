@@ -1,5 +1,5 @@
-// Synthesisers where each sentence is an HTTP request, whose audio comes while it is made: deadlines, limits, cancel,
-// usage. What is asked, and how its audio is decoded, is the client's.
+// Synthesisers with one HTTP request for each sentence, whose audio streams while it is made: deadlines, limits,
+// cancel, usage. The client defines the request and the decoder.
 
 import { serviceSeconds } from '../../metrics/speech-metrics.ts';
 import { type FaultKind, ServiceFault } from '../service/service-fault.ts';
@@ -12,34 +12,34 @@ export interface HttpSpeechOptions {
   model: string;
   secrets: readonly string[];
   means: ServiceMeans;
-  /** Any answer of this address opens the connection. */
+  /** Request ahead: any response shows that the connection is open. */
   prepare: { url: string; headers: Record<string, string> };
-  /** `voice`: of the request; undefined: that of the settings. */
+  /** `voice`: of the request. Undefined: the settings' voice. */
   requestOf(
     text: string,
     voice: string | undefined,
   ): { url: string; headers: Record<string, string>; body: string };
-  /** For one answer. */
+  /** Creates the decoder of one answer. */
   decoder(): SpeechBytes;
-  /** What a success without audio means. */
+  /** Fault for a successful answer without audio. */
   silence: { kind: FaultKind; detail: string };
 }
 
-/** Bytes of one answer to samples at 8 kHz. A RangeError has the reason why they are no audio. */
+/** Decodes the bytes of one answer to samples at 8 kHz. Throws a RangeError with the reason if they are no audio. */
 export interface SpeechBytes {
   push(chunk: Buffer): Int16Array;
   end(): Int16Array;
-  /** By the service's count, once `end` was called; anything where it gives none. */
+  /** Characters by the service's count, after `end`. Any other value if it sends none. */
   readonly billedCharacters?: unknown;
 }
 
-/** Until the answer begins, and between two chunks of its audio. */
+/** Deadline until the answer begins, and between two chunks of its audio. */
 const ANSWER_MS_MAX = 5_000;
 const CHUNK_MS_MAX = 3_000;
-/** Of one sentence. An answer that takes longer comes slower than it is spoken, however steadily its bytes drip. */
+/** Longest answer for one sentence. A slower one arrives later than it is spoken, however steady. */
 const SPEECH_MS_MAX = 3 * 60_000;
 const SAMPLES_MAX = 8 * SPEECH_MS_MAX;
-/** Services refuse longer texts; sentences are a tenth of it. */
+/** Longest text. Services refuse longer ones; sentences are a tenth of it. */
 const TEXT_CHARACTERS_MAX = 4_096;
 /** Services answer nothing to a text without letters and digits. */
 const SPEAKABLE = /[\p{L}\p{N}]/u;
@@ -79,7 +79,7 @@ export function createHttpSpeech(options: HttpSpeechOptions): TextToSpeech {
         throw fault;
       } finally {
         signal.removeEventListener('abort', onAbort);
-        // A body that is not read to its end keeps its connection.
+        // A body that is not read to its end would occupy its connection.
         controller.abort();
       }
     },
@@ -146,7 +146,7 @@ async function deliver(
     timer.cancel();
     deadline.cancel();
   }
-  // A text with letters and without audio would be silence without a fault.
+  // A text with letters but without audio would otherwise be silence without a fault.
   if (count === 0) throw http.fault(silence.kind, silence.detail);
 }
 

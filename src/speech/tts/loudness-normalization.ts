@@ -1,29 +1,31 @@
-// Prepares synthesized speech for the telephone: trims the silence around it, removes what no telephone reproduces, and
-// brings every voice to the same level in the telephone band. Works on whole sentences; nothing here runs per frame.
+// Normalizes synthesized speech for the telephone: trims the silence around it, removes frequencies below the telephone
+// band, and brings every voice to the same level. Works on whole sentences; nothing here runs per frame.
 
 import { softLimited } from '../../audio/soft-limiter.ts';
 import { highPass, telephoneBand } from '../../audio/telephone-band.ts';
 
 export interface NormalizedSpeech {
   samples: Int16Array;
-  /** Milliseconds removed at the start. */
+  /** Milliseconds that were removed at the start. */
   cutMs: number;
 }
 
 /** Speech level in the telephone band: RMS of its active parts. Telephone speech is around -20 dBFS. */
 export const SPEECH_LEVEL = 32_768 * 10 ** (-19 / 20);
-/** The fundamental of a voice is below the band, and has most of its energy: it would use up the peaks. */
+/** Cut-off below the telephone band. The fundamental of a voice is below it and has most of the energy, which would use
+ *  up the headroom. */
 const HIGH_PASS_HZ = 300;
 const GAIN_MAX = 8;
 /** 10 ms at 8 kHz. */
 const BLOCK_SAMPLES = 80;
 /** A block counts as speech above this share of the loudest one (-34 dB). */
 const ACTIVE_SHARE = 0.02;
+/** Silence kept at the start. */
 const LEAD_BLOCKS = 2;
-/** Silence kept at the start: the pause between two sentences belongs to the second one. */
+/** Silence kept at the end: most of the pause between two sentences. */
 const TAIL_BLOCKS = 18;
 
-/** Works in place; the result is a view of `samples` (8 kHz). For silence the result is empty. */
+/** Normalizes in place. The result is a view of `samples` (8 kHz); for silence it is empty. */
 export function normalizeLoudness(samples: Int16Array): NormalizedSpeech {
   const levels = blockLevels(samples);
   const loudest = levels.reduce((most, level) => Math.max(most, level), 0);

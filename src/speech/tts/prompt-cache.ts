@@ -4,7 +4,7 @@
 import type { WordTiming } from './tts.ts';
 
 export interface CachedSpeech {
-  /** 8 kHz. Owned by the cache: copy before passing on. */
+  /** Audio at 8 kHz, owned by the cache: copy before passing on. */
   samples: Int16Array;
   words: readonly WordTiming[];
 }

@@ -1,4 +1,4 @@
-// The registry of synthesisers by the names of settings. The settings are values: config and stored keys are read
+// Registry of synthesisers by the provider in settings. Receives settings as values; config and stored keys are read
 // elsewhere.
 
 import type { Log } from '../../log.ts';
@@ -23,11 +23,11 @@ import { WyomingTts } from './wyoming/wyoming.ts';
 export interface TextToSpeechSettings {
   service: 'flite';
   voice?: FliteVoice;
-  /** Threads. */
+  /** Number of threads. */
   workers?: number;
 }
 
-/** The embedded one. Rejects with TTS_* if it cannot start. */
+/** Opens the embedded synthesiser. Rejects with TTS_* if it cannot start. */
 export function openTextToSpeech(
   settings: TextToSpeechSettings,
   means: { clock: Clock; log: Log },
@@ -37,7 +37,7 @@ export function openTextToSpeech(
 
 const open = { flite: createFlite };
 
-/** A synthesiser that is a service, with the settings of its row. Never throws: failures come with its use. */
+/** Creates a synthesiser that uses a service. Never throws: failures appear when it is used. */
 export function createTtsService<P extends TtsProvider>(
   settings: TtsProviderSettings<P> & { provider: P },
   means: ServiceMeans,

@@ -1,6 +1,6 @@
-// Splits text that arrives in pieces into parts for synthesis: the first part early (a sentence, or a long enough
-// clause), later ones by whole sentences. Nothing is changed: the joined parts are the text. English rules, the marks of
-// other scripts, and the words of those without spaces; it does not parse SSML or Markdown.
+// Splits text that arrives in pieces into parts for synthesis: the first part early (a sentence or a long enough
+// clause), later ones by whole sentences. The joined parts equal the text. English rules, the marks of other scripts,
+// and the words of scripts without spaces; it does not parse SSML or Markdown.
 
 import {
   CLAUSE_MARKS,
@@ -17,32 +17,33 @@ import {
 import { beginWithin, spokenLength } from './spoken-length.ts';
 
 export interface SentenceSplitter {
-  /** The parts that `delta` completes, in order, with the white space after them. */
+  /** Returns the parts that `delta` completes, in order, with the white space after them. */
   push(delta: string): string[];
-  /** Text without a boundary so far. */
+  /** Text that has no boundary so far. */
   readonly held: string;
-  /** Takes complete words of the held text, at most `wordsMax`, where a voice must not wait for the boundary. Undefined
-   *  if there are fewer than two to take. */
+  /** Takes at most `wordsMax` complete words of the held text, for a voice that must not wait for the boundary.
+   *  Undefined if there are fewer than two. */
   takeWords(wordsMax: number): string | undefined;
-  /** Drops the end of the held text that is a word without its end. */
+  /** Drops an incomplete word at the end of the held text. */
   dropWord(): void;
-  /** The rest; the next `push` begins a new text. */
+  /** Returns the rest. The next `push` begins a new text. */
   end(): string[];
 }
 
 export interface SplitterOptions {
-  /** A clause of this length may be the first part. Characters as `spokenLength` counts them, default 20. */
+  /** Shortest clause that may be the first part, in characters as `spokenLength` counts them. Default 20. */
   firstMinChars?: number;
-  /** Sentences after the first part are joined up to this length. The same, default 20. */
+  /** Length up to which later sentences are joined, counted likewise. Default 20. */
   minChars?: number;
 }
 
-/** Text without any boundary is cut here: half a minute of speech, the limit of one synthesis. As `spokenLength` counts. */
+/** Longest part: text without any boundary is cut here. Half a minute of speech, the limit of one synthesis, as
+ *  `spokenLength` counts. */
 const PIECE_CHARS_MAX = 400;
-/** Later parts of Thai, Lao, Khmer and Burmese, which mark no sentences: four seconds of speech. */
+/** Shortest later part in Thai, Lao, Khmer and Burmese, which do not mark sentences: four seconds of speech. */
 const PHRASES_CHARS_MIN = 60;
 
-/** Code units behind a cut by which its last word is known. */
+/** Code units after a cut that determine its last word. */
 const LOOKED_AHEAD = 50;
 
 const SENTENCE_END = new RegExp(`[${SENTENCE_MARKS}]`);
@@ -52,7 +53,7 @@ const CONTENT = /[\p{L}\p{N}]/u;
 const FREE = new RegExp(`[${FREE_MARKS}]`);
 const DIGIT = /\p{Nd}/u;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** The word before a full stop, with inner stops: "p.m", "example", "12". */
+/** Word before a full stop, with inner stops: "p.m", "example", "12". */
 const LAST_WORD = /[^\s(["'“]*$/;
 
 /** Abbreviations before a name or number. */
@@ -64,14 +65,14 @@ const TITLES = new Set(
 /** Abbreviations before a number; otherwise they end a sentence. */
 const BEFORE_NUMBER = new Set('no nos fig ext approx dept sec art vol pp p ch apt'.split(' '));
 
-/** Where a part ends; or that it does not; or that this cannot be decided yet. */
+/** Index at which a part ends, 'no' boundary, or 'unknown' without more text. */
 type Verdict = number | 'no' | 'unknown';
 
 export function createSentenceSplitter(options: SplitterOptions = {}): SentenceSplitter {
   const firstMinChars = options.firstMinChars ?? 20;
   const minChars = options.minChars ?? 20;
   let text = '';
-  /** Everything before this index was checked and has no boundary. */
+  /** Index up to which the text was checked and has no boundary. */
   let looked = 0;
   let first = true;
 
@@ -91,7 +92,7 @@ export function createSentenceSplitter(options: SplitterOptions = {}): SentenceS
     return spokenLength(head.trim()) < lengthMin(text[index] ?? '') ? 'no' : verdict;
   }
 
-  /** Of a part that ends with this mark. */
+  /** Shortest part that may end with this mark. */
   function lengthMin(mark: string): number {
     if (first) return CLAUSE_END.test(mark) || mark === ' ' ? firstMinChars : 0;
     return mark === ' ' ? PHRASES_CHARS_MIN : minChars;
@@ -171,7 +172,7 @@ function clauseEnd(text: string, index: number): Verdict {
   return isInNumber(text, index) ? 'no' : next;
 }
 
-/** White space between two phrases of Thai, Lao, Khmer or Burmese. */
+/** End of a phrase in Thai, Lao, Khmer or Burmese: white space. */
 function phraseEnd(text: string, index: number): Verdict {
   const before = text[index - 1] ?? '';
   if (!isUnspaced(before) || hasHanOrKana(before)) return 'no';
@@ -180,20 +181,20 @@ function phraseEnd(text: string, index: number): Verdict {
   return isUnspaced(text[next] ?? '') ? next : 'no';
 }
 
-/** Whether the mark at `index` stands between digits, with or without white space behind it. */
+/** Whether the mark at `index` stands between digits, with or without white space after it. */
 function isInNumber(text: string, index: number): boolean {
   const isDigit = (at: number) => DIGIT.test(text[at] ?? '');
   return isDigit(index - 1) && isDigit(skipSpace(text, index + 1));
 }
 
-/** Whether the mark at `index`, with others up to `after`, ends something without white space behind it: a free one
- *  outside numbers, another one between letters of Chinese or Japanese. */
+/** Whether the mark at `index`, with others up to `after`, is a boundary without white space after it: a full-width
+ *  mark outside numbers, or another one between Chinese or Japanese letters. */
 function needsNoSpace(text: string, index: number, after: number): boolean {
   if (FREE.test(text[index] ?? '')) return !isInNumber(text, index);
   return hasHanOrKana(text[after] ?? '') && hasHanOrKana(text[index - 1] ?? '');
 }
 
-/** Whether the full stop at `index`, with white space up to `next`, is more than an abbreviation's. */
+/** Whether the full stop at `index`, with white space up to `next`, ends a sentence and not just an abbreviation. */
 function stopEndsSentence(text: string, index: number, next: number): boolean {
   const follower = text[next] ?? '';
   if (/\p{Ll}/u.test(follower)) return false;
@@ -206,12 +207,13 @@ function stopEndsSentence(text: string, index: number, next: number): boolean {
   return !word.includes('.') || /^[ap]\.m$/.test(word) || word.length > 5;
 }
 
-/** "1." at the start of a line numbers a list. */
+/** Whether the number at `index` numbers a list: "1." at the start of a line. */
 function opensLine(text: string, index: number): boolean {
   return /(^|\n)[ \t]*$/.test(text.slice(0, index));
 }
 
-/** A run that is longer than a piece goes with the pieces after it: it is not read again for each of its marks. */
+/** Index after the white space. A run longer than a part is left to later parts, so that it is not scanned again for
+ *  each mark. */
 function skipSpace(text: string, from: number): number {
   const end = Math.min(text.length, from + PIECE_CHARS_MAX);
   let at = from;
@@ -223,21 +225,21 @@ function isSpace(char: string | undefined): boolean {
   return char !== undefined && /\s/.test(char);
 }
 
-/** Words that are cut off together with what follows them: marks that close later, numbers, titles. */
+/** Whether a word must stay with what follows: an opening mark, a number, a title. */
 function isBoundToNext(word: string): boolean {
   return /[[(<`"“「『（【《*_~]|\d/.test(word) || TITLES.has(word.replace(/\.$/, '').toLowerCase());
 }
 
-/** Where the complete words of the text begin and end, and where the next one begins. */
+/** Yields the complete words of the text, each with the start of the next one. */
 export function* completeWords(text: string): Generator<{ word: string; next: number }> {
   for (const { start, end } of wordSpans(text)) {
     const next = skipSpace(text, end);
-    // The last one is complete if white space follows it.
+    // The last word is complete if white space follows it.
     if (end < text.length) yield { word: text.slice(start, end), next };
   }
 }
 
-/** Index after the last of at most `wordsMax` complete words, with the white space after it; 0 for fewer than two. */
+/** Index after at most `wordsMax` complete words and the white space after them; 0 for fewer than two. */
 function wordsEnd(text: string, wordsMax: number): number {
   let end = 0;
   let words = 0;
@@ -250,7 +252,7 @@ function wordsEnd(text: string, wordsMax: number): number {
   return end;
 }
 
-/** The last white space within `max`, or the end of the last word or grapheme. */
+/** Index of the last white space within `max`, or else of the end of the last word or grapheme. */
 function cutPoint(text: string, max: number): number {
   const space = text.slice(0, max).search(/\s\S*$/);
   if (space > 0 && !isUnspaced(text.slice(space, max))) return space + 1;

@@ -1,5 +1,5 @@
-// The synthesisers of one call in order, and which one speaks: one that failed is not used again, unless it is the last;
-// one whose circuit is open, or whose key has no session left, is passed by.
+// Synthesisers of one call in order of preference, and the one that speaks. A failed one is not used again unless it is
+// the last. One with an open circuit, or with a key without a free session, is skipped.
 
 import type { Log } from '../../log.ts';
 import { serviceFaults } from '../../metrics/speech-metrics.ts';
@@ -16,42 +16,43 @@ import type { SpeechStream, StreamOptions, TextToSpeech, UtteranceListener } fro
 export interface TtsFallbackService {
   service: TextToSpeech;
   circuit: CircuitBreaker;
-  /** Of this service. A voice that an utterance asks for is the first service's. */
+  /** Voice of this service. A voice that an utterance requests is the first service's. */
   voice?: string | undefined;
-  /** Of its key. Default: no limit. */
+  /** Concurrency limit of its key. Default: no limit. */
   sessions?: SessionLimit;
 }
 
 export interface TtsFallbackOptions {
-  /** At least one, best first; shared with other calls. */
+  /** Services, at least one, best first; shared with other calls. */
   services: readonly TtsFallbackService[];
-  /** Of all voices of the call. Default: its own. */
+  /** Sessions of all voices of the call. Default: its own. */
   held?: CallSessions;
-  /** Of all services of the call. Default: its own, with the two listeners below. */
+  /** Receives the reports of all services of the call. Default: its own, with the two listeners below. */
   reports?: ServiceReports;
   clock: Clock;
   log: Log;
-  /** A permanent fault, or the limit of a key, once for each service: the owner of the call must change something. */
+  /** Called for a permanent fault or the limit of a key, once for each service: the owner of the call must change
+   *  something. */
   onPermanentFault?: (fault: ServiceFault) => void;
-  /** Another voice speaks because of a fault that may pass, of this call or of others. */
+  /** Called when another voice speaks because of a temporary fault in this call or in others. */
   onChanged?: (change: ServiceChange) => void;
 }
 
-/** The services of one call, and which one speaks. */
+/** Synthesisers of one call, and the choice among them. */
 export class ServiceLine {
   readonly #options: TtsFallbackOptions;
   readonly #failed = new Set<TtsFallbackService>();
   readonly #reported = new Set<TtsFallbackService>();
-  /** Whose key was at its limit when the call wanted to speak. */
+  /** Services whose key was at its limit when the call needed them. */
   readonly #full = new Set<TtsFallbackService>();
-  /** From which the call has had audio. */
+  /** Services from which the call has received audio. */
   readonly #proven = new Set<TtsFallbackService>();
   readonly #held: CallSessions;
   readonly #reports: ServiceReports;
-  /** Voices that the call has left, until another one speaks. */
+  /** Services that the call has left, until another one speaks. */
   readonly #left = new Map<TtsFallbackService, ServiceFault>();
   #current: TtsFallbackService | undefined;
-  /** Whose connection was opened ahead, and no request has used. */
+  /** Service with a connection that was opened ahead and not used yet. */
   #prepared: TtsFallbackService | undefined;
 
   constructor(options: TtsFallbackOptions) {
@@ -61,8 +62,8 @@ export class ServiceLine {
     this.#reports.planned(options.services);
   }
 
-  /** An open circuit, and a key without a session for this call, are passed by, unless nothing else is left. The call
-   *  stays with the service that it has spoken with. */
+  /** Service that speaks next. Skips an open circuit and a key without a free session, unless nothing else is left. The
+   *  call stays with the service that it has spoken with. */
   current(): TtsFallbackService | undefined {
     const chosen = this.#current;
     if (chosen !== undefined && (this.#proven.has(chosen) || this.#hasRoom(chosen))) return chosen;
@@ -74,17 +75,17 @@ export class ServiceLine {
     return current;
   }
 
-  /** The voice of the call so far. Undefined: none, or the call has just left it. */
+  /** Service in use so far. Undefined: none, or the call has just left it. */
   get chosen(): TtsFallbackService | undefined {
     return this.#current;
   }
 
-  /** The last choice of the call: after it there is no voice, or one that was passed by. */
+  /** Whether the call has no other choice: after it there is no service, or only skipped ones. */
   isLast(entry: TtsFallbackService): boolean {
     return entry === this.#options.services.at(-1);
   }
 
-  /** Asks no circuit: the try of a service that has rested is for a call that speaks. */
+  /** Opens a connection. Does not consult the circuits: a probe is for a call that speaks. */
   prepare(): void {
     const entry = this.#current ?? this.#likely;
     if (entry?.sessions?.admitAhead() === false) return;
@@ -92,22 +93,22 @@ export class ServiceLine {
     entry?.service.prepare?.();
   }
 
-  /** Whether a request may be made that no caller waits for; if so, `endAhead` follows. The first one has the connection
-   *  of `prepare`. */
+  /** Whether a request may be made that no caller waits for. If so, `endAhead` follows. The first one uses the
+   *  connection of `prepare`. */
   admitAhead(entry: TtsFallbackService): boolean {
     const isPrepared = this.#prepared === entry;
     this.#prepared = undefined;
     return isPrepared || entry.sessions?.admitAhead() !== false;
   }
 
-  /** Audio of the service came. */
+  /** Records that the service sent audio. */
   spoke(entry: TtsFallbackService): void {
     this.#proven.add(entry);
     this.#held.hold(entry.sessions);
   }
 
-  /** The call plays a line that the service has kept: it begins with this voice, and stays with it. That proves nothing
-   *  of the service. */
+  /** Records that the call plays a line that the service has cached. The call keeps this voice. It proves nothing about
+   *  the service. */
   played(entry: TtsFallbackService): void {
     this.#prepared = undefined;
     this.#held.hold(entry.sessions);
@@ -139,7 +140,7 @@ export class ServiceLine {
     return new SentenceStream(service, named, listener);
   }
 
-  /** `isLeft`: the call does not use it any more. */
+  /** Records a failure. `isLeft`: the call does not use the service any more. */
   failed(entry: TtsFallbackService, error: Error, isLeft: boolean): void {
     const { log } = this.#options;
     const { service } = entry;
@@ -152,17 +153,18 @@ export class ServiceLine {
     }
     const facts = { service: service.name, model: service.model, kind: fault.kind };
     log.warn({ ...facts, isLeft }, 'voice failed');
-    // The last one may not be able to say this text, and can say the next.
+    // The last service may fail on this text but say the next one.
     const others = this.#options.services.filter((each) => each !== entry);
     if (!isLeft || others.every((each) => this.#failed.has(each))) return;
-    // Also an utterance that another one has overtaken fails.
+    // A superseded utterance can fail, too.
     if (!this.#failed.has(entry)) this.#left.set(entry, fault);
     this.#failed.add(entry);
     this.#held.leave(entry.sessions);
     if (this.#current === entry) this.#current = undefined;
   }
 
-  /** The run has the reason already where one has failed just now; that of a full key is noted with the first text. */
+  /** Reports skipped services. After a failure in this call the run has the reason already; a full key is noted with
+   *  the first text. */
   #notePassed(before: readonly TtsFallbackService[], { service: to }: TtsFallbackService): void {
     const passed = before.filter((each) => this.#hasRoom(each));
     if (this.#left.size === 0) this.#reports.passedBy('tts', passed, to);
@@ -177,7 +179,7 @@ export class ServiceLine {
     this.#left.clear();
   }
 
-  /** Services before `entry` that would have spoken, had their keys a session left. */
+  /** Reports services before `entry` that were skipped only because their key has no free session. */
   #noteFull(entry: TtsFallbackService): void {
     const { services } = this.#options;
     for (const each of services.slice(0, services.indexOf(entry))) {
@@ -190,7 +192,7 @@ export class ServiceLine {
   }
 }
 
-/** A fault that no client reported. */
+/** Fault for a service that reported none. */
 export function silenceOf(entry: TtsFallbackService, kind: 'timeout' | 'overload'): ServiceFault {
   const service = entry.service.name;
   serviceFaults.inc({ kind: 'tts', service, fault: kind });

@@ -1,5 +1,5 @@
-// What every synthesiser that is a service has on our side, for all calls with the same settings: one level for each
-// voice, the cushion that its jitter needs, and the audio of fixed lines, which is paid once.
+// Shared state of a synthesiser service, for all calls with the same settings: level of each voice, start cushion for
+// its jitter, and a cache of fixed lines, which are paid once.
 
 import { RATE_HZ } from '../../audio/pcm.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -15,13 +15,13 @@ import type {
 import { type UtteranceJitter, VoiceJitter } from './voice-jitter.ts';
 import { levelled, VoiceLevel } from './voice-level.ts';
 
-/** Two minutes of lines for each settings of a service. */
+/** Cache size for each settings of a service: two minutes of lines. */
 const LINES_BYTES_MAX = 2_000_000;
-/** A greeting: longer lines are spoken as they come. Services take more. */
+/** Longest line that is cached: a greeting. Longer lines are streamed. Services accept more. */
 const LINE_CHARACTERS_MAX = 900;
-/** What is played like an utterance of one sentence. */
+/** Longest cached audio: it is played as one sentence. */
 const LINE_SAMPLES_MAX = 60 * RATE_HZ;
-/** Voices that settings and requests name; beyond it all others share one level. */
+/** Voices that settings and requests name. Beyond that, all others share one level. */
 const VOICES_MAX = 50;
 
 export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
@@ -59,7 +59,7 @@ export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
     },
     async synthesize(request, listener, signal) {
       const { voice = '', isFixed = false, isAhead = false } = request;
-      // Pieces of an utterance are plain already.
+      // Pieces of an utterance are plain text already.
       const text = isFixed ? plainSpeech(request.text) : request.text;
       const found = isFixed ? lines.find(voice, text) : undefined;
       if (found !== undefined) {
@@ -67,7 +67,7 @@ export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
         return;
       }
       const isKept = isFixed && text.length <= LINE_CHARACTERS_MAX;
-      // What is thrown away is not worth its price.
+      // Audio that is not kept is not worth its price.
       if (isAhead && !isKept) return;
       const parts: Int16Array[] = [];
       let length = 0;

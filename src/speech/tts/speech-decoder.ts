@@ -1,5 +1,4 @@
-// Decodes the audio of a synthesiser into samples at 8 kHz, in chunks of any size: a chunk may end in the middle of a
-// sample.
+// Decodes the audio of a synthesiser to samples at 8 kHz, in chunks of any size. A chunk may end within a sample.
 
 import { ulaw } from '../../audio/companding.ts';
 import { RATE_HZ } from '../../audio/pcm.ts';
@@ -11,7 +10,7 @@ export type TtsAudioFormat = 'ulaw8' | `s16@${number}`;
 export class SpeechDecoder {
   readonly #isUlaw: boolean;
   readonly #resampler: Resampler | undefined;
-  /** The first byte of a sample whose second byte has not come. */
+  /** First byte of a sample whose second byte has not arrived. */
   #odd: number | undefined;
 
   constructor(format: TtsAudioFormat) {
@@ -20,7 +19,7 @@ export class SpeechDecoder {
     if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
   }
 
-  /** The samples that `bytes` completes; they belong to the caller. */
+  /** Returns the samples that `bytes` completes; they belong to the caller. */
   decode(bytes: Uint8Array): Int16Array {
     if (this.#isUlaw) {
       const samples = new Int16Array(bytes.length);

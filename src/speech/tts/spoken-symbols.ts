@@ -1,5 +1,5 @@
-// Symbols, units, currencies and written dates as English words, for voices that drop or spell them. Before the rest of
-// text normalization, which is the voice's own.
+// Replaces symbols, units, currencies and written dates by English words, for voices that drop or spell them. It runs
+// before the voice's own text normalization.
 
 const CURRENCIES: ReadonlyMap<string, readonly [one: string, many: string]> = new Map([
   ['€', ['euro', 'euros']],
@@ -21,7 +21,7 @@ const CURRENCIES: ReadonlyMap<string, readonly [one: string, many: string]> = ne
   ['CAD', ['Canadian dollar', 'Canadian dollars']],
   ['AUD', ['Australian dollar', 'Australian dollars']],
 ]);
-/** A dollar sign before its amount is left to the voice. */
+/** Currency signs that precede an amount. The dollar sign is left to the voice. */
 const SIGN_BEFORE = '[€£¥₹₽₴₺₩₪]';
 const SIGN_BEHIND = '[€£$¥₹₽₴₺₩₪]';
 const CODE = '(?:EUR|GBP|USD|JPY|INR|CHF|CAD|AUD)';
@@ -67,7 +67,7 @@ const WORDS: readonly (readonly [mark: RegExp, said: string])[] = [
   [/\s*[•·]\s*/g, ', '],
 ];
 
-/** Latin letters that have no base letter. */
+/** Replacements for Latin letters without a base letter. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   ['ß', 'ss'],
   ['æ', 'ae'],
@@ -99,7 +99,7 @@ export function spokenSymbols(text: string): string {
   return said.replace(/[ßæÆœŒøØđĐðþłŁı]/g, (letter) => LETTERS.get(letter) ?? letter);
 }
 
-/** Whether the text has letters of a script that English voices do not have. */
+/** Whether the text has letters of a script that English voices cannot read. */
 export function hasForeignLetters(text: string): boolean {
   const plain = text
     .replace(/[ßæÆœŒøØđĐðþłŁıªº]/g, '')
@@ -108,12 +108,12 @@ export function hasForeignLetters(text: string): boolean {
   return /(?![A-Za-z])\p{L}/u.test(plain);
 }
 
-/** "1.234,50" of Europe and "1,234.50" of America: by the last separator. */
+/** Reads "1.234,50" (Europe) and "1,234.50" (America): the last separator is the decimal one. */
 function money(unit: string, written: string): string {
   const [one, many] = CURRENCIES.get(unit) ?? [unit, unit];
   const [, whole = written, cents] = /^(.*)[.,](\d{2})$/.exec(written) ?? [];
   const digits = whole.replace(/[.,]/g, '');
-  // Without commas, a long number is spelled.
+  // With commas, a long number would be spelled.
   const amount = digits.replace(/\B(?=(\d{3})+$)/g, ',');
   const name = amount === '1' ? one : many;
   return cents === undefined || cents === '00' ? `${amount} ${name}` : `${amount} ${name} ${cents}`;

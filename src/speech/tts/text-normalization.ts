@@ -1,6 +1,5 @@
-// Text normalization: rewrites what flite would pronounce badly: telephone numbers, long numbers, dates, foreign
-// currencies, addresses and symbols. Flite handles small numbers, dollars, times and common abbreviations itself.
-// American English.
+// Text normalization for flite: rewrites telephone numbers, long numbers, dates, foreign currencies, addresses and
+// symbols. Flite handles small numbers, dollars, times and common abbreviations itself. American English.
 
 import { spokenSymbols } from './spoken-symbols.ts';
 
@@ -22,16 +21,16 @@ const PLAIN_SIGNS: [RegExp, string][] = [
   [/(?<=\d)\*(?=\s|$)/g, ' star'],
   [/\b([A-G])#(?![\w#])/g, '$1 sharp'],
   [/(?<!\S)[-−](?=\d+(?:\.\d+)?\s?(?:°|degrees?\b|%|percent\b))/gi, 'minus '],
-  // The key of a telephone.
+  // The star key of a telephone.
   [/(?<!\S)\*(?=[\s\d.,;:!?]|$)/g, 'star '],
   [/[*_`~|<>[\]{}\\^]+/g, ' '],
   [/^\s*#+\s/gm, ''],
 ];
 
-/** Keys that a caller presses one after the other: *21*5551234#, *#06#. */
+/** Keys that a caller presses in sequence: *21*5551234#, *#06#. */
 const KEYPAD_CODE = /(?<![\w*#])[*#][\d*#]{0,40}[*#][\d*#]{0,40}(?![\w*#])/g;
 
-/** ASCII that flite pronounces well; '' if there is nothing to say. */
+/** Returns ASCII that flite pronounces well; '' if there is nothing to say. */
 export function normalizeText(text: string): string {
   let said = spokenSymbols(text.replace(KEYPAD_CODE, sayKeys));
   for (const [sign, plain] of PLAIN_SIGNS) said = said.replace(sign, plain);
@@ -62,7 +61,7 @@ export function normalizeText(text: string): string {
   return /[A-Za-z0-9]/.test(said) ? said : '';
 }
 
-/** "info@example.com" as "info at example dot com". */
+/** Spells "info@example.com" as "info at example dot com". */
 function spellAddress(address: string): string {
   return address
     .replace(/^https?:\/\//i, '')
@@ -90,7 +89,8 @@ function ordinal(day: number): string {
   return `${day}${ending ?? 'th'}`;
 }
 
-/** Digit by digit, in the groups of the text, or 3-3-4. Fewer than seven digits are no phone number. */
+/** Reads a telephone number digit by digit, in the groups of the text, or 3-3-4. Fewer than seven digits are no
+ *  telephone number. */
 function sayTelephone(whole: string): string {
   const digits = whole.replace(/\D/g, '');
   if (digits.length < 7 || digits.length > 15) return whole;
@@ -104,7 +104,7 @@ function inGroups(digits: string): string[] {
   const groups: string[] = [];
   let rest = digits;
   while (rest.length > 4) {
-    // After a country code comes a national number of ten digits.
+    // A national number of ten digits follows the country code.
     const head = rest.length > 10 ? rest.length - 10 : 3;
     groups.push(rest.slice(0, head));
     rest = rest.slice(head);

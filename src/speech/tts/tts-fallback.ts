@@ -1,6 +1,6 @@
-// Fallback of one call: several synthesisers behind one interface. A service that is slow, silent or down is left for the
-// next one, which speaks from the first clause that was not delivered; the call stays there. Clients never retry: this
-// does, once, and only while the caller has heard nothing of the utterance.
+// Fallback of one call: several synthesisers behind one interface. If a service is slow, silent or down, the next one
+// continues from the first clause that was not delivered, and the call stays with it. Clients never retry. This retries
+// once, and only while the caller has heard nothing of the utterance.
 
 import { audioWaitMsOfAll, FallbackUtterance } from './fallback-utterance.ts';
 import { ServiceLine, type TtsFallbackOptions } from './service-line.ts';
@@ -13,7 +13,7 @@ import type {
   UtteranceListener,
 } from './tts.ts';
 
-/** One for each call. `close` does not close the services. */
+/** Creates the fallback of one call. `close` does not close the services. */
 export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
   const [first] = options.services;
   if (first === undefined) throw new TypeError('a fallback needs a service');
@@ -50,8 +50,9 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
   };
 }
 
-/** The line by the service that speaks, which may have kept it. False if that fails; the fault shows with the next
- *  utterance. A line that is made ahead counts with the key, and is left out where that has no room. */
+/** Synthesizes a fixed line with the current service, which may have it in its cache. Returns false if that fails; the
+ *  fault appears with the next utterance. A line ahead of its use counts as a session of the key, and is skipped if
+ *  none is free. */
 async function fixedLine(
   line: ServiceLine,
   request: SpeechRequest,
@@ -73,7 +74,7 @@ async function fixedLine(
   try {
     await entry.service.synthesize({ ...request, voice }, buffer, signal);
   } catch {
-    // An abort is noticed by what follows.
+    // The following code checks for an abort.
     return false;
   } finally {
     if (isAhead) entry.sessions?.endAhead();

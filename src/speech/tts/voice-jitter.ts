@@ -1,21 +1,21 @@
-// The jitter of a service's voice: how late its audio comes within utterances, over all calls of the process, and the
-// start cushion that follows from it: how much longer the begin of an utterance is gathered. It keeps no audio.
+// Jitter of a service's voice: how late its audio arrives within utterances, over all calls of the process, and the
+// resulting start cushion (extra buffering at the beginning of an utterance). It keeps no audio.
 
 import { samplesToMs } from '../../audio/pcm.ts';
 import type { Clock } from '../../std/clock.ts';
 
-/** Utterances count for one to two of these. */
+/** Utterances count for one to two windows. */
 const WINDOW_MS = 30_000;
-/** Lateness is counted in steps of a frame. */
+/** Step of the histogram: one frame. */
 const STEP_MS = 20;
-/** Of the cushion. What is later comes after a pause of the service, which no begin can wait for. */
+/** Longest cushion. Later audio follows a pause of the service, which no cushion can cover. */
 const CUSHION_MS_MAX = 200;
-/** The share of utterances whose lateness may be above the cushion; one of fewer than a hundred, so that a single late
- *  one does not delay all calls. */
+/** Share of utterances that may be later than the cushion. With fewer than a hundred, one of them, so that a single
+ *  late one does not delay all calls. */
 const UNCOVERED = 0.01;
 const STEPS = CUSHION_MS_MAX / STEP_MS + 1;
 
-/** Utterances by how late their latest audio was, in steps; at 0: never. */
+/** Histogram of utterances by their greatest lateness in steps. Index 0: never late. */
 type Window = number[];
 
 export class VoiceJitter {
@@ -29,8 +29,7 @@ export class VoiceJitter {
     this.#windowAt = clock.monotonicMs();
   }
 
-  /** So long the begin of an utterance would have waited for all audio to come in time: milliseconds, 0 for a service
-   *  that is always ahead. */
+  /** Cushion with which all audio would have arrived in time. Milliseconds; 0 for a service that is always ahead. */
   get cushionMs(): number {
     this.#turn();
     let total = 0;
@@ -61,11 +60,11 @@ export class VoiceJitter {
   }
 }
 
-/** One utterance, or one request. */
+/** Measures one utterance or request. */
 export class UtteranceJitter {
   readonly #clock: Clock;
   readonly #window: Window;
-  /** When all audio that came would have been played; undefined before the first. */
+  /** Time at which all received audio would have been played. Undefined before the first. */
   #endAt: number | undefined;
   #step = 0;
   #isNewText = false;
@@ -75,7 +74,7 @@ export class UtteranceJitter {
     this.#window = window;
   }
 
-  /** The next audio may have waited for this text. */
+  /** Notes a new text, for which the next audio may have waited. */
   text(): void {
     this.#isNewText = true;
   }

@@ -1,32 +1,32 @@
-// The level of a service's voice in the telephone band: measured while it speaks, over all calls, and brought to that of
-// the embedded voices by one gain for each voice. While a voice is not known yet, the gain changes slowly.
+// Level of a service's voice in the telephone band, measured over all calls while it speaks, and the gain that brings
+// it to the level of the embedded voices. While a voice is not yet known, the gain changes slowly.
 
 import { softLimited } from '../../audio/soft-limiter.ts';
 import { telephoneBand } from '../../audio/telephone-band.ts';
 import { SPEECH_LEVEL } from './loudness-normalization.ts';
 
-/** Speech after which a voice is known; it is not measured any more. */
+/** Blocks of speech after which a voice is known and no longer measured. */
 const KNOWN_BLOCKS = 2_000;
-/** Speech after which there is a gain at all. */
+/** Blocks of speech after which a gain is applied. */
 const FIRST_BLOCKS = 30;
 /** 10 ms at 8 kHz. */
 const BLOCK_SAMPLES = 80;
-/** -45 dBFS: pauses are no speech. */
+/** Level of -45 dBFS, below which a block is a pause. */
 const ACTIVE_LEVEL = 184;
 const GAIN_MIN = 0.25;
 const GAIN_MAX = 4;
-/** Closer than half a decibel is as good. */
+/** Difference of half a decibel, below which the gain stays. */
 const NEAR = 10 ** (0.5 / 20);
-/** 6 dB in a second. */
+/** Fastest change of the gain: 6 dB in a second. */
 const GROWTH_PER_SAMPLE = 2 ** (1 / 8_000);
 
-/** One voice. Its state is shared by all utterances of a process. */
+/** Level of one voice, shared by all utterances of a process. */
 export class VoiceLevel {
   #power = 0;
   #blocks = 0;
   #gain = 1;
 
-  /** Where a new utterance begins: at the gain that the voice has now. */
+  /** Current gain of the voice, at which a new utterance begins. */
   get gain(): number {
     return this.#gain;
   }
@@ -35,7 +35,7 @@ export class VoiceLevel {
     return this.#blocks >= KNOWN_BLOCKS;
   }
 
-  /** `band`: audio of the voice, filtered to the telephone band. */
+  /** Measures `band`: audio of the voice, filtered to the telephone band. */
   measure(band: Float64Array): void {
     for (let from = 0; from + BLOCK_SAMPLES <= band.length; from += BLOCK_SAMPLES) {
       let sum = 0;
@@ -52,7 +52,7 @@ export class VoiceLevel {
   }
 }
 
-/** The audio of one utterance, in order; in place. */
+/** Applies the gain to the audio of one utterance, in order and in place. */
 export function levelled(voice: VoiceLevel): (samples: Int16Array) => void {
   const filter = telephoneBand();
   let gain = voice.gain;

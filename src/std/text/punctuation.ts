@@ -1,10 +1,10 @@
-// Marks that end sentences and clauses, in the scripts that callers and models write, and what closes behind them. Bodies
-// of character classes. The spaced ones end something only with white space behind them ("3.5", "a:b"); the free ones need
+// Punctuation that ends sentences and clauses in the scripts of callers and models, and closing marks after it, as
+// bodies of character classes. Spaced marks end something only if white space follows ("3.5", "a:b"). Free marks need
 // none, but end nothing between digits.
 
-/** Latin and others; Arabic, Urdu, Armenian. */
+/** Spaced marks: Latin and others; Arabic, Urdu, Armenian. */
 export const SPACED_SENTENCE_MARKS = '.!?…؟۔։';
-/** Full width; Hindi and others of India, Khmer, Burmese, Amharic. */
+/** Free marks: full-width; Hindi and other Indian scripts, Khmer, Burmese, Amharic. */
 export const FREE_SENTENCE_MARKS = '。！？．｡।॥៕។။።፧';
 export const SPACED_CLAUSE_MARKS = ',;:–—،؛';
 export const FREE_CLAUSE_MARKS = '，、；：､၊፣፤';

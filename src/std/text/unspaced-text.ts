@@ -1,10 +1,10 @@
-// Text in scripts that are written without spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese. Where its
-// words are (word segmentation), and what stands between two texts. No sentences: speech/tts/sentence-splitter.
+// Text in scripts without spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese. Finds its words (word
+// segmentation), and joins texts. No sentences: speech/tts/sentence-splitter.
 // Source: UAX #29, with ICU's dictionaries for these scripts (Intl.Segmenter).
 
-/** Without spaces between sentences too. */
+/** Scripts without spaces between sentences either. */
 const TIGHT = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー`;
-/** With a space between phrases. */
+/** Scripts with a space between phrases. */
 const PHRASED = String.raw`\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
 /** Full-width punctuation. */
 const MARKS = String.raw`\u3000-\u303F\uFF01-\uFF65`;
@@ -17,12 +17,12 @@ const TIGHT_ENDS = sides(`${TIGHT}${MARKS}`);
 const UNSPACED_ENDS = sides(`${TIGHT}${PHRASED}${MARKS}`);
 const OPENING = /^[\p{Ps}\p{Pi}]/u;
 
-/** Code units that ICU segments at once: it takes a minute for 70,000, its time growing with their square before. */
+/** Code units that ICU segments at once. Its time grows with their square: 70,000 take a minute. */
 const SEGMENTED_MAX = 500;
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
-/** Code units of the text; `end` is behind the word. */
+/** Span of a word in code units of the text; `end` is exclusive. */
 export interface WordSpan {
   start: number;
   end: number;
@@ -33,13 +33,13 @@ export function isUnspaced(text: string): boolean {
   return UNSPACED.test(text);
 }
 
-/** Whether the text has a letter of Chinese or Japanese. */
+/** Whether the text has a Chinese or Japanese letter. */
 export function hasHanOrKana(text: string): boolean {
   return HAN_OR_KANA.test(text);
 }
 
-/** The words with their punctuation: what white space separates, and within it the words of these scripts. No word is cut
- *  within a grapheme. */
+/** Words with their punctuation: separated by white space, and within that by the segmentation of these scripts. No
+ *  word is cut within a grapheme. */
 export function wordSpans(text: string): WordSpan[] {
   const spans: WordSpan[] = [];
   for (const { 0: run, index } of text.matchAll(/\S+/g)) {
@@ -49,11 +49,11 @@ export function wordSpans(text: string): WordSpan[] {
   return spans;
 }
 
-/** `at`: where the run begins in the text. */
+/** `at`: start of the run in the text. */
 function divide(run: string, at: number, spans: WordSpan[]): void {
   let span: WordSpan | undefined;
   let isOpening = false;
-  // Addresses and numbers are no words of these scripts, and stay whole.
+  // Addresses and numbers are not words of these scripts and stay whole.
   let wasUnspaced = false;
   for (const { segment, index, isWordLike = false } of segmentsOf(run)) {
     const opens = OPENING.test(segment);
@@ -68,7 +68,7 @@ function divide(run: string, at: number, spans: WordSpan[]): void {
   }
 }
 
-/** As ICU has them. The last segment of a part may be cut, and begins the next part. */
+/** Segments by ICU. The last segment of a part may be incomplete and begins the next part. */
 function* segmentsOf(
   run: string,
 ): Generator<Pick<Intl.SegmentData, 'segment' | 'index' | 'isWordLike'>> {
@@ -84,43 +84,42 @@ function* segmentsOf(
   }
 }
 
-/** As `wordSpans`, but each letter of these scripts is one: the letters of an unfinished text stay, its words may become
- *  others. */
+/** Like `wordSpans`, but each letter of these scripts is a span: in an unfinished text letters stay, but word
+ *  boundaries may change. */
 export function letterSpans(text: string): WordSpan[] {
   return [...text.matchAll(LETTERS)].map(({ 0: letter, index }) => {
     return { start: index, end: index + letter.length };
   });
 }
 
-/** As many as a reader counts: what white space separates, and the words of these scripts. */
+/** Number of words as a reader counts them: separated by white space, and the words of these scripts. */
 export function wordCount(text: string): number {
   return wordSpans(text).length;
 }
 
-/** A space on both sides of each character of these scripts. */
+/** Adds a space on both sides of each character of these scripts. */
 export function spacedOut(text: string): string {
   return text.replace(UNSPACED_RUNS, (run) => ` ${[...run].join(' ')} `);
 }
 
-/** Texts that follow one another, with a space between two; none between two in Chinese or Japanese. '' is left out. */
+/** Joins texts in sequence with spaces; without one between two Chinese or Japanese texts. '' is left out. */
 export function joinTexts(texts: readonly string[]): string {
   return joined(texts, TIGHT_ENDS);
 }
 
-/** Words of one text: as `joinTexts`, and without a space in the other scripts as well. */
+/** Joins words of one text: like `joinTexts`, and without spaces in the other scripts as well. */
 export function joinSingleWords(words: readonly string[]): string {
   return joined(words, UNSPACED_ENDS);
 }
 
-/** Whether `after`, which follows `before` at once, begins a word of its own: at white space, or at a letter of these
- *  scripts. */
+/** Whether `after`, directly following `before`, begins a new word: at white space, or at a letter of these scripts. */
 export function beginsWord(before: string, after: string): boolean {
   if (/^\s/.test(after) || /\s$/.test(before)) return true;
   const { begin, end } = UNSPACED_ENDS;
   return /^[\p{L}\p{N}]/u.test(after) && (begin.test(after) || end.test(before.slice(-2)));
 }
 
-/** Without its last word, as far as that may be unfinished: text that ends with a mark or a space stays. */
+/** Removes the last word if it may be unfinished. Text that ends with a mark or a space stays. */
 export function withoutLastWord(text: string): string {
   // A regular expression that ends with $ would try each letter of a text without spaces.
   let from = text.length;
@@ -134,7 +133,7 @@ export function withoutLastWord(text: string): string {
 }
 
 interface Sides {
-  /** Tested with the last two code units: one character. */
+  /** Pattern for the last two code units: one character. */
   end: RegExp;
   begin: RegExp;
 }

@@ -15,7 +15,7 @@ export interface ApiKey {
   organizationId: string;
   userId: string;
   name: string;
-  /** First eight characters, for people to recognise it. */
+  /** First eight characters, by which users recognise the key. */
   prefix: string;
   isActive: boolean;
   createdAt: Date;
@@ -25,7 +25,7 @@ export interface ApiKey {
 
 type KeyRow = Pick<Selectable<ApiKeyTable>, 'id' | 'organization_id' | 'user_id' | 'last_used_at'>;
 
-/** The identity behind a request. */
+/** The identity of a request's sender. */
 export interface Principal {
   organizationId: string;
   userId: string;
@@ -36,7 +36,7 @@ export interface Principal {
 const KEY_PREFIX = 'pbk_';
 const KEY_RANDOM_BYTES = 32;
 const SHOWN_CHARACTERS = 8;
-/** Ours have 47. Longer text is not worth hashing. */
+/** Longest key that is hashed. Ours have 47 characters. */
 const KEY_CHARACTERS_MAX = 200;
 /** More keys than an organization uses; beyond it, the newest are listed. */
 const KEYS_LISTED_MAX = 1_000;
@@ -49,7 +49,7 @@ export type AccountStore = Pick<AccountRepository, keyof AccountRepository>;
 
 export class AccountRepository {
   readonly #context: AccountContext;
-  /** By hash: a client may send hundreds of requests a second. */
+  /** Reads of keys by hash: a client may send hundreds of requests per second. */
   readonly #keys = new SharedReads<KeyRow | undefined>();
   readonly #checked: CheckedKeys<KeyRow>;
 
@@ -58,8 +58,8 @@ export class AccountRepository {
     this.#checked = new CheckedKeys(context.clock);
   }
 
-  /** On an empty database: one organization, one user and one key, whose text is returned once. The key is `given`,
-   *  or a new one. */
+  /** Creates one organization, one user and one key on an empty database, and returns the key's text, this once. The
+   *  key is `given`, or a new one. */
   async ensureFirst(given?: string): Promise<{ apiKey: string } | undefined> {
     const { db, random } = this.#context;
     const createdAt = this.#now();
@@ -113,7 +113,7 @@ export class AccountRepository {
     return { record: toApiKey(row), apiKey };
   }
 
-  /** Oldest first; of more than a thousand the newest. */
+  /** The organization's keys, oldest first; of more than a thousand the newest. */
   async listApiKeys(organizationId: string, includeArchived: boolean): Promise<ApiKey[]> {
     if (!isRowId(organizationId)) return [];
     const rows = await this.#context.db
@@ -127,7 +127,7 @@ export class AccountRepository {
     return rows.toReversed().map(toApiKey);
   }
 
-  /** False if there is none with that id. */
+  /** Archives a key. False if there is none with that id. */
   archiveApiKey(organizationId: string, id: string): Promise<boolean> {
     return this.#update(organizationId, id, { is_active: false, archived_at: this.#now() });
   }
@@ -148,7 +148,7 @@ export class AccountRepository {
     return { organizationId: row.organization_id, userId: row.user_id, apiKeyId: row.id };
   }
 
-  /** 0 for an organization that does not exist. */
+  /** Limit of the organization's concurrent calls; 0 if it does not exist. */
   async concurrentCallLimit(organizationId: string): Promise<number> {
     if (!isRowId(organizationId)) return 0;
     const row = await this.#context.db
@@ -174,7 +174,7 @@ export class AccountRepository {
     const now = this.#now();
     const { id, last_used_at: usedAt } = row;
     if (usedAt !== null && now.getTime() - usedAt.getTime() < USED_EVERY_MS) return;
-    // For those that share the row.
+    // Updates the row for other readers that share it.
     row.last_used_at = now;
     try {
       await this.#context.db

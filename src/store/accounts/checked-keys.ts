@@ -1,16 +1,16 @@
-// API keys that the database knew a moment ago, so that a client with many requests a second has its key read once a
-// second. Only keys that were valid; what this process changes is forgotten at once.
+// Cache of valid API keys, so that the key of a client with many requests per second is read once a second. A change by
+// this process clears it.
 
 import type { Clock } from '../../std/clock.ts';
 
-/** How long another process, which archives a key, is not noticed here. */
+/** Milliseconds for which a key stays cached, during which an archival by another process has no effect here. */
 const KNOWN_MS = 1_000;
-/** Clients of one second; beyond it the one that was read first is forgotten. */
+/** Cached keys, those of one second's clients. Beyond, the one that was read first is removed. */
 const KEYS_MAX = 10_000;
 
 export class CheckedKeys<Row> {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  /** By hash; what was read first is first. */
+  /** Rows by hash, in the order in which they were read. */
   readonly #rows = new Map<string, { row: Row; untilMs: number }>();
   #changes = 0;
 
@@ -23,7 +23,7 @@ export class CheckedKeys<Row> {
     return known !== undefined && this.#clock.monotonicMs() < known.untilMs ? known.row : undefined;
   }
 
-  /** Reads and keeps it, unless keys change meanwhile. */
+  /** Reads the row and caches it, unless keys change meanwhile. */
   async read(hash: string, read: () => Promise<Row | undefined>): Promise<Row | undefined> {
     const changes = this.#changes;
     const untilMs = this.#clock.monotonicMs() + KNOWN_MS;
@@ -36,7 +36,7 @@ export class CheckedKeys<Row> {
     return row;
   }
 
-  /** After a change is stored. */
+  /** Clears the cache after a change is stored. */
   forget(): void {
     this.#changes += 1;
     this.#rows.clear();

@@ -1,10 +1,10 @@
-// API keys of all organizations, without authentication: for the command `patchbay keys`, which needs read access to the
-// data folder or the database.
+// API keys of all organizations, without authentication, for the command `patchbay keys`, which needs read access to
+// the data folder or the database.
 
 import type { StoreContext } from '../db/store-context.ts';
 import type { AccountRepository, ApiKey } from './accounts.ts';
 
-/** A list for people. */
+/** Longest list that is printed. */
 const KEYS_LISTED_MAX = 1_000;
 
 type Context = Pick<StoreContext, 'db' | 'clock'>;
@@ -15,7 +15,7 @@ export interface MachineKey
   isArchived: boolean;
 }
 
-/** The newest, oldest first. */
+/** The newest keys, in the order of their age, oldest first. */
 export async function listMachineKeys({ db }: Context): Promise<MachineKey[]> {
   const rows = await db
     .selectFrom('api_keys')
@@ -38,7 +38,8 @@ export async function listMachineKeys({ db }: Context): Promise<MachineKey[]> {
   }));
 }
 
-/** Whose a new key is: the first user of that organization, or of the first one. Undefined if there is none. */
+/** Owner of a new key: the first user of that organization, or of the oldest organization. Undefined if there is
+ *  none. */
 export async function ownerOfNewKey(
   { db }: Context,
   organizationId: string | undefined,
@@ -56,7 +57,7 @@ export async function ownerOfNewKey(
   return row && { organizationId: row.organization_id, userId: row.id };
 }
 
-/** False if there is none of that id. */
+/** Archives a key. False if there is none with that id. */
 export async function archiveMachineKey({ db, clock }: Context, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('api_keys')

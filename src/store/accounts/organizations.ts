@@ -1,4 +1,4 @@
-// Organizations: their preferences, and the dispositions that their agents have given to calls.
+// Organizations: their preferences, and the dispositions that their agents have set.
 
 import { sql } from 'kysely';
 import { isRowId, plainText } from '../db/column-values.ts';
@@ -8,22 +8,22 @@ import type { StoreContext } from '../db/store-context.ts';
 const DISPOSITIONS_MAX = 1_000;
 
 export interface OrganizationPreferences {
-  /** As the client gave it; it is normalised before dialling. Null: none. */
+  /** The number as the client sent it; it is normalised before dialling. Null: none. */
   testPhoneNumber: string | null;
-  /** Name in the IANA database, as `Europe/Oslo`. Null: none. */
+  /** Time zone by its IANA name, such as `Europe/Oslo`. Null: none. */
   timezone: string | null;
   externalPbxIntegrationsEnabled: boolean;
 }
 
 export interface OrganizationStore {
-  /** Undefined for an organization that does not exist. */
+  /** Preferences of the organization; undefined if it does not exist. */
   preferences(organizationId: string): Promise<OrganizationPreferences | undefined>;
-  /** Absent fields are unchanged. */
+  /** Changes preferences; absent fields are unchanged. */
   setPreferences(
     organizationId: string,
     patch: Partial<OrganizationPreferences>,
   ): Promise<OrganizationPreferences | undefined>;
-  /** Every disposition that a workflow of the organization knows, once, sorted; at most a thousand. */
+  /** Dispositions of the organization's workflows without repetition, sorted; at most a thousand. */
   dispositions(organizationId: string): Promise<string[]>;
 }
 

@@ -1,5 +1,5 @@
-// Users: who they are, how they log in, and how far the user interface has shown them around. A password
-// comes here as its hash (api/auth/passwords.ts).
+// Users: their names, log-ins, and the tour state of the user interface. Passwords arrive here as hashes
+// (api/auth/passwords.ts).
 
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -12,7 +12,7 @@ export interface User {
   id: string;
   organizationId: string;
   name: string | null;
-  /** Lower-cased. Null for a user who only has keys. */
+  /** E-mail address in lower case. Null for a user who only has keys. */
   email: string | null;
 }
 
@@ -22,17 +22,17 @@ export interface PasswordLogin {
 }
 
 export interface UserStore {
-  /** A user in a new organization. Throws EMAIL_TAKEN. */
+  /** Creates a user in a new organization. Throws EMAIL_TAKEN. */
   signUp(logIn: PasswordLogin, name: string | null): Promise<User>;
-  /** Adds a log-in to a user who only has keys; undefined if there is one already or no such user. Throws
+  /** Adds a log-in to a user who only has keys. Undefined if the user has one, or does not exist. Throws
    *  EMAIL_TAKEN. */
   giveLogIn(userId: string, logIn: PasswordLogin): Promise<User | undefined>;
-  /** Letter case does not matter. */
+  /** Finds a log-in by its e-mail address, regardless of letter case. */
   findLogIn(email: string): Promise<{ user: User; passwordHash: string } | undefined>;
   get(userId: string): Promise<User | undefined>;
-  /** The user interface's tour state; an object with any keys. */
+  /** Tour state of the user interface; an object with any keys. */
   onboarding(userId: string): Promise<Record<string, unknown>>;
-  /** Merged by top-level key. */
+  /** Merges the patch by top-level key. Returns the new state. */
   setOnboarding(userId: string, patch: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
 

@@ -1,6 +1,6 @@
-// The steps of an attempt to its dial, on PostgreSQL: its run is created, and the attempt is `dialling`, in one
-// statement; then the provider has the call. Attempts of one organization that begin at the same time share the
-// statement: each would wait for the organization's lock, and a campaign of a hundred calls a second has ten
+// The steps of an attempt to its dial, on PostgreSQL: one statement creates its run and sets the attempt to `dialling`;
+// `placed` follows when the provider has the call. Attempts of one organization that begin at the same time share the
+// statement: each would wait for the organization's lock, and a campaign of a hundred calls per second has ten
 // milliseconds for each.
 
 import { sql } from 'kysely';
@@ -19,7 +19,7 @@ import { faultsOf } from './provider-faults.ts';
 
 interface Beginning {
   claim: Pick<ClaimedAttempt, 'attemptId' | 'providerFaults'>;
-  /** Its `campaignId` is the campaign's. */
+  /** New run, with the campaign's id as its `campaignId`. */
   run: NewRun;
 }
 
@@ -35,7 +35,7 @@ export class AttemptBeginnings {
       (all) => beginEach(context, all),
       togetherLimits(({ run }) => run),
     );
-    // Of all organizations: the gateway's own work.
+    // Placements of all organizations together: they are the gateway's own work.
     this.#placed = new Batches(
       (attemptIds) =>
         inShare(undefined, () =>
@@ -54,7 +54,7 @@ export class AttemptBeginnings {
     return this.#beginnings.add(key, { claim, run });
   }
 
-  /** The provider has the call. */
+  /** Notes that the provider has the call. */
   async placed(attemptId: string): Promise<void> {
     await this.#placed.add('', attemptId);
   }
@@ -69,7 +69,7 @@ async function notePlaced({ db }: StoreContext, attemptIds: readonly string[]): 
     .execute();
 }
 
-/** Of one organization and configuration. */
+/** Begins attempts of one organization and configuration. */
 function beginEach(
   context: StoreContext,
   all: readonly Beginning[],
@@ -94,13 +94,13 @@ async function beginTogether(
 interface Insertion {
   /** Attempts that may begin. */
   claimed: ReadonlySet<string>;
-  /** In the order of these: as far as the organization's limit has room, the first first. */
+  /** Runs of the claimed attempts, in their order, as far as the organization's limit allows. */
   made: Run[];
   limit: number;
 }
 
-/** Attempts are locked in the order of their ids, and before their organization, which is locked only if one of them may
- *  begin. */
+/** Creates the runs. Attempts are locked in the order of their ids, and before their organization, which is locked only
+ *  if one of them may begin. */
 async function insertClaimed(context: StoreContext, all: readonly Beginning[]): Promise<Insertion> {
   const { organizationId = '0', configurationId = null } = all[0]?.run ?? {};
   const ids = all.map(({ claim }) => claim.attemptId);

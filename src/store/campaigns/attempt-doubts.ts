@@ -1,12 +1,12 @@
-// Attempts of which it is unknown whether a call was placed, and the end of doubt where it is proved that none
-// was. What is proof is look-ups.ts' business, in campaign/.
+// Attempts in doubt: it is not known whether a call was placed. The doubt ends when it is proved that none was;
+// campaign/look-ups.ts decides what is proof.
 
 import { type RawBuilder, sql } from 'kysely';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { loggedPutOff } from './campaigns.ts';
 
-/** It is not known whether the provider has the call. */
+/** Notes that it is not known whether the provider has the call. */
 export async function noteDoubt({ db, time }: StoreContext, attemptId: string): Promise<void> {
   await db
     .updateTable('campaign_attempts')
@@ -17,7 +17,7 @@ export async function noteDoubt({ db, time }: StoreContext, attemptId: string): 
     .execute();
 }
 
-/** The provider's list does not have the call. The first time is stored. */
+/** Notes the first time that the provider's list does not have the call. */
 export async function noteMissed({ db, time }: StoreContext, attemptId: string): Promise<void> {
   await db
     .updateTable('campaign_attempts')
@@ -27,8 +27,8 @@ export async function noteMissed({ db, time }: StoreContext, attemptId: string):
     .execute();
 }
 
-/** It is proved that no call was placed: the attempt is removed, and the contact is due after `delayMs`. False
- *  if a call has turned up. One step: a call that turns up meanwhile ends the doubt and stays. */
+/** Ends an attempt that placed no call, as was proved: it is removed, and the contact is due after `delayMs`. False if
+ *  a call has turned up. One statement: a call that turns up meanwhile ends the doubt and stays. */
 export async function putOff(
   context: StoreContext,
   attemptId: string,
@@ -62,8 +62,8 @@ export async function putOff(
   });
 }
 
-/** Deletes the run if it is unchanged. A run that our own stop has closed stays, because others have seen it.
- *  False if it has a call. */
+/** Deletes the run if it is unchanged. A run that our own stop has closed stays, because others have seen it. False if
+ *  it has a call. */
 async function endWithoutCall(tx: TransactionContext, runId: string): Promise<boolean> {
   const run = await tx
     .selectFrom('runs')
@@ -77,7 +77,7 @@ async function endWithoutCall(tx: TransactionContext, runId: string): Promise<bo
   return run !== undefined;
 }
 
-/** Removes the attempt. */
+/** Removes the attempt and makes its contact due again. */
 export async function returnContact(
   tx: TransactionContext,
   attempt: { id: string; contact_id: string },
@@ -96,7 +96,7 @@ export async function returnContact(
     .execute();
 }
 
-/** One retry more, or less, for the reason that the contact has: the attempt is made, or removed. */
+/** Adds or subtracts one retry of the contact's reason, when an attempt is made or removed. */
 export function retriesBy(change: 1 | -1) {
   const changed = (reason: 'busy' | 'no_answer' | 'voicemail') => sql<number>`
     ${sql.ref(`${reason}_retries`)}

@@ -1,5 +1,5 @@
-// Settlement of attempts: which can be settled, and the resulting state of them and their contacts. Their start is
-// in dial-queue.ts; their life: dial-attempts.ts.
+// Settlement of attempts: which can be settled, and the resulting state of them and their contacts. Their start:
+// dial-queue.ts; their life cycle: dial-attempts.ts.
 
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { shifted } from '../db/database-time.ts';

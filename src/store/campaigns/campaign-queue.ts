@@ -1,5 +1,5 @@
-// Where the queue of one campaign stands: what the dispatcher goes by, read once for a client that asks why
-// nobody is called. How the queue is served is dial-queue.ts.
+// State of one campaign's queue, as the dispatcher uses it, for a client that wants to know why nobody is called. How
+// the queue is served: dial-queue.ts.
 
 import { sql } from 'kysely';
 import type { StoreContext } from '../db/store-context.ts';
@@ -7,7 +7,7 @@ import type { StoreContext } from '../db/store-context.ts';
 export interface CampaignQueue {
   /** Attempts that have not ended. */
   openAttempts: number;
-  /** When the next contact is due; undefined if no contact waits. */
+  /** Time when the next contact is due; undefined if no contact waits. */
   firstDueAt: Date | undefined;
   /** Dials in a row that its provider has failed, while the campaign waits for it. */
   providerFaults: number;

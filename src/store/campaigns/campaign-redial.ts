@@ -1,6 +1,6 @@
-// A redial campaign for contacts that another campaign did not reach. Its contacts are copied in pieces, so that others
-// get their turn at the database in between; until the last one it is hidden, as a deleted campaign is, and has no
-// parent. A copy that a dead process left is deleted by the organization's next redial. Source: contract §9.2, §9.11.
+// Redial campaigns: contacts that another campaign did not reach, copied in pieces so that other statements can run in
+// between. Until the last piece the campaign is hidden, like a deleted one, and has no parent. The organization's next
+// redial deletes the incomplete copy of a dead process. Source: contract §9.2, §9.11.
 
 import { sql } from 'kysely';
 import {
@@ -17,20 +17,20 @@ import { getCampaign } from './campaigns.ts';
 import { contactSpans } from './contact-spans.ts';
 import { analyzeContacts, deleteSomeContacts } from './contact-sync-claims.ts';
 
-/** Contacts of the parent in one statement: some 10 ms of the embedded engine if all of them are copied. */
+/** Contacts of the parent in one statement, which takes some 10 ms of the embedded engine if all of them are copied. */
 const PIECE_ROWS_MAX = 500;
-/** Requests take no longer than minutes; the process of an older incomplete copy has died. */
+/** Age in milliseconds from which an incomplete copy counts as that of a dead process: requests take minutes at
+ *  most. */
 const LEFT_OVER_MS = 900_000;
 /** Copies of dead processes that one redial deletes. */
 const LEFT_OVERS_MAX = 10;
 
 export interface Redial {
-  /** Null: the parent's, with a suffix. */
+  /** Name; null for the parent's, with a suffix. */
   name: string | null;
-  /** Outcomes of the last call of a contact. Contacts whose phone may never have rung (UNHEARD) are included as
-   *  well. */
+  /** Outcomes of a contact's last call. Contacts whose phone may never have rung (UNHEARD) are always included. */
   outcomes: readonly RetryReason[];
-  /** Null: the parent's. */
+  /** Retry settings; null for the parent's. */
   retry: RetrySettings | null;
 }
 
@@ -39,8 +39,8 @@ interface Parent {
   parentId: string;
 }
 
-/** A campaign in state `created` with the parent's agent, file, telephony and settings, its contacts stored.
- *  Undefined if the parent is not completed or has been redialed; 'nobody' if no contact ended with such an
+/** Creates a campaign in state `created` with the parent's agent, file, telephony and settings, and stores its
+ *  contacts. Undefined if the parent is not completed or has been redialed; 'nobody' if no contact ended with such an
  *  outcome. */
 export async function createRedialCampaign(
   context: StoreContext,
@@ -67,7 +67,7 @@ export async function createRedialCampaign(
   }
 }
 
-/** Hidden, and without its parent. Undefined if the parent may not be redialed. */
+/** Inserts the campaign, hidden and without its parent. Undefined if the parent may not be redialed. */
 async function insertChild(
   { db, clock, time }: StoreContext,
   { organizationId, parentId }: Parent,
@@ -95,11 +95,11 @@ const mayBeRedialed = sql`
   parent.state = 'completed' and parent.deleted_at is null
   and not exists (select from campaigns as child where child.parent_campaign_id = parent.id)`;
 
-/** In the API's form. */
+/** Longest name that the API accepts. */
 const NAME_CHARACTERS_MAX = 255;
 const SUFFIX = ' (Redial)';
 
-/** Their number. Contacts whose phone may never have rung are included, whatever outcomes were chosen. */
+/** Copies the contacts and returns their number. Contacts whose phone may never have rung are always included. */
 async function copyContacts(
   context: StoreContext,
   { id, parentId, redial }: { id: string; parentId: string; redial: Redial },
@@ -119,7 +119,8 @@ async function copyContacts(
   return Number(copied);
 }
 
-/** False if the parent may not be redialed any more: another redial was faster, or it was deleted. */
+/** Makes the campaign visible. False if the parent may no longer be redialed: another redial was faster, or it was
+ *  deleted. */
 async function show(
   { db }: StoreContext,
   { organizationId, parentId }: Parent,
@@ -149,7 +150,8 @@ async function deleteChild(context: StoreContext, id: string): Promise<void> {
     .execute();
 }
 
-/** Other campaigns are deleted only after their end. */
+/** Deletes incomplete copies of dead processes. Only these are deleted in state `created`: other campaigns must have
+ *  ended first. */
 async function deleteLeftOvers(context: StoreContext, organizationId: string): Promise<void> {
   const rows = await context.db
     .selectFrom('campaigns')

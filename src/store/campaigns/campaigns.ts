@@ -1,5 +1,5 @@
-// Campaigns as rows. States change by conditional statements, which write the campaign's log too. Contacts and
-// their counts are in files of their own. Source: contract §9.2, §9.7.
+// Campaigns as rows. Conditional statements change their state and write their log. Contacts and their counts are in
+// separate files. Source: contract §9.2, §9.7.
 
 import {
   type ExpressionBuilder,
@@ -28,11 +28,11 @@ export interface NewCampaign extends CampaignSettings {
   configurationId: string | null;
 }
 
-/** Stored entries of one campaign; a campaign whose breaker trips every hour has them for a week. */
+/** Log entries of one campaign that are stored: those of a week if its breaker trips every hour. */
 const LOG_ENTRIES_MAX = 200;
 const LIVING: readonly CampaignState[] = ['created', 'syncing', 'running', 'paused'];
 
-/** In state `created`, without contacts. */
+/** Inserts a campaign in state `created`, without contacts. */
 export async function insertCampaign(
   context: StoreContext,
   organizationId: string,
@@ -74,7 +74,7 @@ export async function getCampaign(
   return row === undefined ? undefined : toCampaign(row);
 }
 
-/** Newest first. */
+/** The organization's campaigns, newest first. */
 export async function listCampaigns(
   { db }: StoreContext,
   organizationId: string,
@@ -98,7 +98,7 @@ export async function listCampaigns(
   return { campaigns: rows.map(toCampaign), total: Number(total) };
 }
 
-/** Absent fields are unchanged. Undefined if there is none with that id, or it has ended. */
+/** Changes a campaign; absent fields are unchanged. Undefined if there is none with that id, or it has ended. */
 export async function updateCampaign(
   context: StoreContext,
   organizationId: string,
@@ -117,7 +117,7 @@ export async function updateCampaign(
   );
 }
 
-/** `created` to `syncing`; to `running` if its contacts come from a redial and are stored already. */
+/** Changes `created` to `syncing`, or to `running` if its contacts come from a redial and are stored already. */
 export async function markCampaignStarted(
   context: StoreContext,
   organizationId: string,
@@ -137,7 +137,7 @@ export async function markCampaignStarted(
   );
 }
 
-/** `running` or `syncing` to `paused`. Current calls go on. */
+/** Changes `running` or `syncing` to `paused`. Current calls continue. */
 export async function markCampaignPaused(
   context: StoreContext,
   organizationId: string,
@@ -153,7 +153,7 @@ export async function markCampaignPaused(
   );
 }
 
-/** `paused` to `running`; to `syncing` if its file has not been read completely. */
+/** Changes `paused` to `running`, or to `syncing` if its file has not been read completely. */
 export async function markCampaignResumed(
   context: StoreContext,
   organizationId: string,
@@ -170,7 +170,8 @@ export async function markCampaignResumed(
   );
 }
 
-/** Not ended yet: to `cancelled`. Running calls continue; no further contact is called, and the file is read no further. */
+/** Changes a campaign that has not ended to `cancelled`. Current calls continue; no further contact is called, and the
+ *  file is read no further. */
 export async function markCampaignCancelled(
   context: StoreContext,
   organizationId: string,
@@ -193,7 +194,7 @@ export async function markCampaignCancelled(
   );
 }
 
-/** An ended campaign is shown no more, and keeps no configuration from being deleted. Its row, contacts and runs
+/** Hides an ended campaign, which then no longer prevents the deletion of a configuration. Its row, contacts and runs
  *  stay. */
 export async function markCampaignDeleted(
   context: StoreContext,
@@ -211,11 +212,11 @@ export async function markCampaignDeleted(
 interface Change {
   organizationId: string;
   id: string;
-  /** The states in which the change is allowed. */
+  /** States in which the change is allowed. */
   from: readonly CampaignState[];
 }
 
-/** For a campaign of that organization, in one of those states. Undefined if there is none. */
+/** Changes a campaign of that organization in one of those states. Undefined if there is none. */
 async function change(
   { db }: StoreContext,
   { organizationId, id, from }: Change,
@@ -269,7 +270,7 @@ type Named = Row & {
   redialed_campaign_id: string | null;
 };
 
-/** Fields of a campaign's row from other rows. */
+/** Columns of a campaign's row that come from other tables. */
 export function names(campaign: ExpressionBuilder<Tables, 'campaigns'>) {
   return [
     campaign

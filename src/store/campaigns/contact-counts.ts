@@ -1,4 +1,5 @@
-// Counts of campaigns, out of their contacts. In pieces, so that others get their turn at the database in between; a cache for completed campaigns, which do not change.
+// Counts of campaigns by their contacts, in pieces so that other statements can run in between; with a cache for
+// completed campaigns, which do not change.
 
 import { sql } from 'kysely';
 import type { AttemptOutcome, CampaignCounts } from '../../model/campaign.ts';
@@ -15,9 +16,9 @@ type Database = Pick<StoreContext, 'db'>;
 
 export class CampaignCountsCache {
   readonly #context: Database;
-  /** The least recently used first. */
+  /** Cached counts, the least recently used first. */
   readonly #kept = new Map<string, CampaignCounts>();
-  /** Counts that have not begun, by the campaigns' ids: requests for the same campaigns share one. */
+  /** Counts that have not begun, by campaign ids: requests for the same campaigns share one. */
   readonly #next = new Map<string, Promise<Map<string, CampaignCounts>>>();
   readonly #running = new Map<string, Promise<unknown>>();
 
@@ -37,8 +38,8 @@ export class CampaignCountsCache {
     return new Map([...known, ...counted]);
   }
 
-  /** One count of the same campaigns at a time. Who asks while one runs gets the next, which sees all that is stored by
-   *  now. */
+  /** Counts the same campaigns once at a time. A request during a count gets the next one, which sees all that is
+   *  stored by now. */
   #countOnce(ids: readonly string[]): Promise<Map<string, CampaignCounts>> {
     const key = ids.join();
     const waiting = this.#next.get(key);
@@ -49,7 +50,7 @@ export class CampaignCountsCache {
   }
 
   async #countAfter(key: string, ids: readonly string[]): Promise<Map<string, CampaignCounts>> {
-    await this.#running.get(key)?.catch(() => undefined); // It is for those who asked for it.
+    await this.#running.get(key)?.catch(() => undefined); // Its own readers handle the error.
     this.#next.delete(key);
     const running = this.#count(ids);
     this.#running.set(key, running);
@@ -87,7 +88,7 @@ export class CampaignCountsCache {
   }
 }
 
-/** Of each of the campaigns, also without contacts. */
+/** Counts of each campaign, also of one without contacts. */
 async function countContacts(
   context: Database,
   ids: readonly string[],
@@ -101,12 +102,12 @@ async function countContacts(
   return new Map([...pieces].map(([id, own]) => [id, countsOf(own)]));
 }
 
-/** Of one campaign. */
+/** Number of the campaign's stored contacts. */
 export async function contactsStored(context: Database, campaignId: string): Promise<number> {
   return (await countContacts(context, [campaignId])).get(campaignId)?.contacts ?? 0;
 }
 
-/** Failed contacts of one campaign by the outcome of their last attempt, those outcomes alone. */
+/** Failed contacts of one campaign by the outcome of their last attempt, for those outcomes only. */
 export async function countFailed(
   context: Database,
   campaignId: string,
@@ -141,8 +142,8 @@ interface Numbers {
 
 type Piece = Numbers & { campaign_id: string };
 
-/** A contact has the reasons of its retries; one that waits has that of its next. In a cancelled campaign it waits in vain:
- *  its last call reached nobody. */
+/** Reads the counts of each span. A contact has the reasons of its retries; one that waits has that of its next. In a
+ *  cancelled campaign none is called any more: its last call reached nobody. */
 async function readPieces({ db }: Database, spans: readonly ContactSpan[]): Promise<Piece[]> {
   const ids = spans.map(({ id }) => id);
   const afters = spans.map(({ after }) => after);

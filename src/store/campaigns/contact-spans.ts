@@ -1,5 +1,5 @@
-// A campaign's contacts in pieces, so that others get their turn at the database in between. A piece is a span of row
-// numbers: with any plan of the database, it reads no more rows than the span has numbers.
+// A campaign's contacts in spans of row numbers, so that other statements can run in between. With any query plan, a
+// span reads no more rows than it has numbers.
 
 import { sql } from 'kysely';
 import type { StoreContext } from '../db/store-context.ts';
@@ -18,8 +18,8 @@ interface Cursor {
   last: number;
 }
 
-/** Spans of several campaigns at a time, `rowsMax` row numbers together, until all rows that the campaigns have now were
- *  given. Each row is in one span. */
+/** Spans of several campaigns at a time, of `rowsMax` row numbers together, until all present rows of the campaigns
+ *  were in one span each. */
 export async function* contactSpans(
   { db }: Pick<StoreContext, 'db'>,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-// Contacts and the dial queue as one repository. The life of an attempt: dial-attempts.ts.
+// Contacts and the dial queue as one repository. The life cycle of an attempt: dial-attempts.ts.
 
 import { jsonText } from '../db/column-values.ts';
 import { readTime } from '../db/database-time.ts';
@@ -20,7 +20,7 @@ import {
   stopCampaign,
 } from './running-campaigns.ts';
 
-/** A statement allows 65,535 values. */
+/** Contacts of one statement, which allows 65,535 values. */
 const ADD_MAX = 1_000;
 
 export type ContactStore = ReturnType<typeof contactStore>;
@@ -54,7 +54,7 @@ export function contactStore(context: StoreContext) {
   });
 }
 
-/** Existing rows are unchanged. At most a thousand at a time. */
+/** Adds contacts; existing rows are unchanged. At most a thousand at a time. */
 async function addContacts(
   context: StoreContext,
   campaignId: string,

@@ -10,19 +10,19 @@ import type { StoreContext } from '../db/store-context.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
 import { contactsStored } from './contact-counts.ts';
 
-/** A process that stores nothing for this long is dead, or may be replaced without harm. */
+/** Lease of a claim: a process that stores nothing for this long is dead, or may be replaced without harm. */
 const LEASE_MS = 30_000;
-/** A node whose disk does not have a file searches it again after this time. */
+/** Time after which a node whose disk does not have a file searches it again. */
 const MISSED_MS = 30_000;
-/** The node that has the file may be away for repair, not for ever. */
+/** Longest wait for the node with the file, which may be under repair. */
 const MISSED_MS_MAX = 86_400_000;
-/** Of fewer contacts, the worst plan takes a few milliseconds. */
+/** Fewest contacts after which tables are analyzed: with fewer, the worst plan takes a few milliseconds. */
 const ANALYZED_MIN = 1_000;
 /** Contacts of one delete statement, so that other connections do not wait long for the engine. */
 const DELETED_MAX = 2_000;
 
-/** The oldest campaign with an unread file that no process reads, of any organization; paused ones too. The
- *  claim lasts until half a minute after the last batch. */
+/** Claims the oldest campaign, of any organization and also a paused one, whose unread file no process reads. The claim
+ *  lasts until half a minute after the last batch. */
 export async function claimSync(context: StoreContext): Promise<Campaign | undefined> {
   const { db } = context;
   const row = await db
@@ -64,8 +64,8 @@ export async function renewSync(context: StoreContext, id: string): Promise<bool
   return numUpdatedRows > 0n;
 }
 
-/** This node does not have the file: another one takes the campaign up, or this one after half a minute. False after a
- *  day of that, or if the file is no longer to be read. */
+/** Releases a campaign whose file this node does not have: another one takes it, or this one after half a minute. False
+ *  after a day of that, or if the file is no longer to be read. */
 export async function waitForFile(context: StoreContext, id: string): Promise<boolean> {
   if (!isRowId(id)) return false;
   const { db, node } = context;
@@ -91,8 +91,8 @@ export async function waitForFile(context: StoreContext, id: string): Promise<bo
   return numUpdatedRows > 0n;
 }
 
-/** All contacts are stored. `syncing` to `running`, or to `completed` without any; a campaign that was
- *  paused meanwhile stays so. Undefined if the file was not to be read. */
+/** Ends the import when all contacts are stored: `syncing` to `running`, or to `completed` without any contact; a
+ *  paused campaign stays paused. Undefined if the file was not to be read. */
 export async function finishSync(context: StoreContext, id: string): Promise<Campaign | undefined> {
   if (!isRowId(id)) return undefined;
   const now = new Date(context.clock.now());
@@ -123,9 +123,9 @@ export async function finishSync(context: StoreContext, id: string): Promise<Cam
   return row === undefined ? undefined : toCampaign(row);
 }
 
-/** So that the planner knows of the new contacts before rounds and claims look for those that are due: without, each sorts
- *  all of them until the database's own maintenance comes, a minute later or more (60,000 contacts: 0.1 to 0.4 s of the
- *  engine). Where another one analyzes the table at this moment, that does. */
+/** Updates the planner's statistics before rounds and claims search the new contacts that are due. Otherwise each sorts
+ *  all of them until the database's own maintenance, a minute later or more (60,000 contacts: 0.1 to 0.4 s of the
+ *  engine). Does nothing while another process analyzes the table. */
 export async function analyzeContacts({ db, log }: StoreContext, stored: number): Promise<void> {
   if (stored < ANALYZED_MIN) return;
   try {
@@ -136,15 +136,15 @@ export async function analyzeContacts({ db, log }: StoreContext, stored: number)
   }
 }
 
-/** The campaign is `failed`, also if it was paused meanwhile; its stored contacts are deleted. Undefined if the
- *  file was not to be read. */
+/** Changes the campaign to `failed`, also a paused one, and deletes its stored contacts. Undefined if the file was not
+ *  to be read. */
 export async function failSync(
   context: StoreContext,
   id: string,
   error: string,
 ): Promise<Campaign | undefined> {
   if (!isRowId(id)) return undefined;
-  // Before it fails: after a kill in between the file is read anew.
+  // Deleted first: after a kill in between the file is read again.
   while ((await renewSync(context, id)) && (await deleteSomeContacts(context, id)));
   return context.db.transaction().execute(async (tx) => {
     const row = await tx
@@ -156,7 +156,7 @@ export async function failSync(
         logs: logged(context, {
           level: 'error',
           event: 'source_sync_failed',
-          message: 'The contact file could not be read: mend it and make a new campaign with it',
+          message: 'The contact file could not be read: correct it and create a new campaign with it',
           details: { error },
         }),
       })
@@ -171,7 +171,7 @@ export async function failSync(
   });
 }
 
-/** Of one campaign, in one short statement. False if there were none. */
+/** Deletes some contacts of one campaign in one short statement. False if there were none. */
 export async function deleteSomeContacts({ db }: StoreContext, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('campaign_contacts')

@@ -1,5 +1,5 @@
-// The queue from which campaigns dial, on PostgreSQL: claims under limits, and returned claims. The step that creates
-// a run: attempt-begin.ts; the end of attempts: attempt-settlement.ts; their life: dial-attempts.ts.
+// The queue from which campaigns dial, on PostgreSQL: claims under limits, and returned claims. The step that creates a
+// run: attempt-begin.ts; the end of attempts: attempt-settlement.ts; their life cycle: dial-attempts.ts.
 
 import { type RawBuilder, sql } from 'kysely';
 import { DIAL_FAULTS_MAX, PROBE_MS } from '../../model/campaign.ts';
@@ -11,16 +11,16 @@ import { retriesBy, returnContact } from './attempt-doubts.ts';
 import type { ClaimedAttempt, ClaimLimits } from './dial-attempts.ts';
 import { faultsOf, noteWait, waitForProbe } from './provider-faults.ts';
 
-/** Claims that one round gives back; the next round takes the rest. */
+/** Claims that one round returns; the next round returns the rest. */
 const GIVE_BACK_MAX = 500;
-/** Clients' calls take the turns of their account for the next five seconds (telephony/dial-turns.ts), and campaigns those
- *  of the next second: with more calls than the pace allows, campaigns would get no turn. So one campaign of an account
- *  takes one further ahead, if none had a turn for this time. */
+/** Time without a turn after which one campaign of an account may claim a turn further ahead. Clients' calls take turns
+ *  of the next five seconds (telephony/dial-turns.ts), campaigns those of the next second: with more calls than the
+ *  pace allows, campaigns would get none. */
 const WITHOUT_TURN_MS = 3_000;
-/** That one: behind clients' calls. A claim lasts longer. */
+/** The claim of such a turn, behind clients' calls. A claim lasts longer. */
 const FURTHER = { count: 1, horizonMs: 7_000 };
 
-/** Attempts for due contacts, under all limits; retries first. One process at a time claims for a campaign; the
+/** Claims attempts for due contacts under all limits, retries first. One process at a time claims for a campaign; the
  *  others get nothing and try again. */
 export async function claimContacts(
   context: StoreContext,
@@ -37,7 +37,7 @@ export async function claimContacts(
     if (configurationId !== campaign.waits_for_configuration_id) {
       await noteWait(tx, context, { campaignId, configurationId });
     }
-    // Read after the locks, which it may have waited for: it gives the time.
+    // Read after the locks, which may have taken time, as it gives the current time.
     const { open, now } = await openAttempts(tx, context, campaignId);
     const room = Math.min(isWaiting ? 1 : limits.count, limits.openMax - open);
     const wanted = { ...limits, count: room };
@@ -53,14 +53,14 @@ export async function claimContacts(
 
 interface LockedCampaign {
   campaign: { organization_id: string; waits_for_configuration_id: string | null };
-  /** Dials in a row that the provider has failed. */
+  /** Consecutive dials that the provider has failed. */
   faults: number;
-  /** Before these times no call may be placed; null: no limit. */
+  /** Times before which no call may be placed; null: no limit. */
   starts: (Date | null)[];
 }
 
-/** The campaign, and behind it its configuration, if that has a pace or waits for its provider: in this order, in which
- *  all that lock both do. Undefined if another process claims for the campaign, or it does not run. */
+/** Locks the campaign, then its configuration if that has a pace or waits for its provider: all code locks both in this
+ *  order. Undefined if another process claims for the campaign, or it does not run. */
 async function lockCampaign(
   tx: TransactionContext,
   campaignId: string,
@@ -93,7 +93,7 @@ async function lockCampaign(
   if (row === undefined) return undefined;
   const isLocked = row.faults !== null;
   const faults = row.faults ?? row.faults_before;
-  // The provider has answered meanwhile: the next round sees it.
+  // The provider has answered meanwhile: the next round sees that.
   if (!isLocked && faults >= DIAL_FAULTS_MAX) return undefined;
   const starts = [row.dial_next_at, ...(isLocked ? [row.account_next_at, row.probe_at] : [])];
   return { campaign: row, faults, starts };
@@ -113,8 +113,8 @@ async function openAttempts(
   return { open: Number(open), now };
 }
 
-/** `inTime`; if that is none, and no campaign over the configuration had a turn although the pace alone gives one, one
- *  turn further ahead. */
+/** The turns of `inTime`. If there is none, and no campaign of the configuration had a turn although the pace alone
+ *  allows one, one turn further ahead. */
 async function orFurther(
   tx: TransactionContext,
   inTime: Date[],
@@ -139,14 +139,14 @@ async function orFurther(
 
 interface Wanted {
   campaign: { organization_id: string };
-  /** For its provider: one probe has its own time. */
+  /** Whether the campaign waits for its provider: one test dial has its own time. */
   isWaiting: boolean;
   wanted: ClaimLimits;
   starts: readonly (Date | null)[];
   now: Date;
 }
 
-/** The times of the next calls, none before now or any of `starts`. */
+/** Times of the next calls, none before now or any of `starts`. */
 function turnsOf(starts: readonly (Date | null)[], now: Date, limits: ClaimLimits): Date[] {
   const gapMs = gapOf(limits);
   const firstMs = Math.max(now.getTime(), ...starts.map((start) => start?.getTime() ?? 0));
@@ -171,8 +171,8 @@ interface DueContact {
   retry_reason: ClaimedAttempt['retryReason'];
 }
 
-/** Retries before first attempts. In one statement: a few fresh contacts that retries leave no place for are locked as well,
- *  until the claims are written. */
+/** Due contacts, retries before first attempts, in one statement. It also locks a few fresh contacts for which the
+ *  retries leave no place, until the claims are written. */
 async function dueContacts(
   tx: TransactionContext,
   campaignId: string,
@@ -197,15 +197,15 @@ async function dueContacts(
 interface Claims {
   contacts: readonly DueContact[];
   turns: readonly Date[];
-  /** Of the last contact. */
+  /** Turn of the last contact. */
   last: Date;
   now: Date;
   limits: ClaimLimits;
-  /** Dials in a row that the provider has failed. */
+  /** Consecutive dials that the provider has failed. */
   faults: number;
 }
 
-/** The contacts are being called, each has its attempt, and the next turns come after theirs: one statement. */
+/** Writes the attempts, the contacts' state and the next turns in one statement. */
 async function writeClaims(
   tx: TransactionContext,
   { node }: StoreContext,
@@ -259,7 +259,7 @@ function claimOf(
   };
 }
 
-/** The turns of the configuration that come next, and of its next test dial. */
+/** Stores the next turns of the configuration and of its next test dial. */
 function keptAccount(
   { configuration: { id, callsPerSecond } }: ClaimLimits,
   last: Date,
@@ -280,7 +280,7 @@ function later(moment: Date, ms: number): Date {
   return new Date(moment.getTime() + ms);
 }
 
-/** Nothing was placed: the attempt and its run are removed, and the contact is due after `delayMs`. */
+/** Removes an attempt that placed no call, with its run; the contact is due after `delayMs`. */
 export async function releaseAttempt(
   { db, time }: StoreContext,
   attemptId: string,
@@ -312,9 +312,8 @@ async function deleteUntouchedRun(tx: TransactionContext, runId: string): Promis
   return gone !== undefined;
 }
 
-/** Gives back claims that did not begin: those of `node` (at its start), and expired ones. Returns their number. Mostly there
- *  are none, which one statement finds.
- *  One step: an attempt that begins meanwhile is no longer a claim and stays. */
+/** Returns claims that did not begin: those of `node` (at its start), and expired ones. Returns their number. Usually
+ *  there are none, which one statement finds. An attempt that begins meanwhile is no longer a claim and stays. */
 export async function releaseClaims(
   context: StoreContext,
   node: string | undefined,
@@ -343,9 +342,9 @@ export async function releaseClaims(
   });
 }
 
-/** Calls that the organization may still start, counted as in `runs.create`. Claims count as well: a campaign
- *  that gets none because of another's claim keeps its place in the order. One statement: a claim that begins
- *  meanwhile counts once. */
+/** Number of calls that the organization may still start, counted as in `runs.create`. Claims count too: a campaign
+ *  that gets none because of another's claim keeps its place in the order. One statement: a claim that begins meanwhile
+ *  counts once. */
 export async function freeSlots(
   { db }: StoreContext,
   organizationId: string,

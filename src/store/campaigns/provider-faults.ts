@@ -1,6 +1,6 @@
 // Consecutive dials that a provider has failed, stored with the configuration, so that the count holds for all
-// campaigns and processes and after a restart. Campaigns wait for such a provider, and one dial at a time tests
-// whether it answers again.
+// campaigns and processes and after a restart. Campaigns wait for such a provider; one dial at a time tests whether it
+// answers again.
 
 import { sql } from 'kysely';
 import { type CampaignLogEntry, DIAL_FAULTS_MAX, PROBE_MS } from '../../model/campaign.ts';
@@ -8,10 +8,10 @@ import { shifted } from '../db/database-time.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { logged } from './campaigns.ts';
 
-/** One whose faults are counted no further. */
+/** Largest count. */
 const COUNTED_MAX = 1_000_000;
 
-/** The provider has failed a dial over the configuration. Returns the number of consecutive failures; at
+/** Counts a dial over the configuration that the provider failed. Returns the number of consecutive failures; at
  *  DIAL_FAULTS_MAX the campaign starts to wait. Two statements, because claims lock a campaign before its
  *  configuration; a claim repairs a missing second one. */
 export async function providerFailed(
@@ -35,7 +35,7 @@ export async function providerFailed(
   return faults;
 }
 
-/** The provider has answered a dial: no campaign waits for it any more. True if one did. */
+/** Clears the count when the provider has answered a dial: no campaign waits for it any more. True if one did. */
 export async function providerAnswered(
   context: StoreContext,
   configurationId: string,
@@ -73,7 +73,7 @@ const ENDED = {
   message: 'The provider answers again: the campaign goes on',
 } as const satisfies Partial<CampaignLogEntry>;
 
-/** Once per wait: writes the campaign's log when it begins or (without a configuration) ends. */
+/** Writes the campaign's log when a wait begins or (without a configuration) ends, once per wait. */
 export async function noteWait(
   db: StoreContext['db'] | TransactionContext,
   context: StoreContext,
@@ -91,13 +91,13 @@ export async function noteWait(
     .execute();
 }
 
-/** Consecutive dials over the configuration that its provider has failed. */
+/** Number of consecutive dials over the configuration that its provider has failed. */
 export function faultsOf(configurationId: string | null) {
   return sql<number>`coalesce(
     (select dial_faults from telephony_configurations where id = ${configurationId}), 0)`;
 }
 
-/** A campaign without a turn to test its provider is skipped until it has one. */
+/** Skips a campaign until its turn to test its provider. */
 export async function waitForProbe(
   tx: TransactionContext,
   campaignId: string,

@@ -1,5 +1,5 @@
-// Queries of the dispatcher over all campaigns: due contacts, outcomes of calls, and the changes of state that the
-// gateway makes by itself.
+// The dispatcher's queries over all campaigns: due contacts, outcomes of calls, and changes of state by the gateway
+// itself.
 
 import { sql } from 'kysely';
 import { type AttemptOutcome, type CampaignLogEntry, UNHEARD } from '../../model/campaign.ts';
@@ -49,8 +49,8 @@ export async function runningCampaigns(
   }));
 }
 
-/** The earliest due time of a retry in running campaigns of all organizations; undefined if there is none. One
- *  step in an index per running campaign. */
+/** Earliest due time of a retry in running campaigns of all organizations; undefined if there is none. One index step
+ *  per running campaign. */
 export async function firstRetry({ db }: StoreContext): Promise<Date | undefined> {
   const { rows } = await sql<{ due: Date | null }>`
     select min(first.due_at) as due from campaigns, lateral (
@@ -76,7 +76,7 @@ export async function recentOutcomes(
   return new Map(rows.map(({ outcome, attempts }) => [outcome, attempts]));
 }
 
-/** `running` to `paused` by the gateway itself, with the reason in the log. */
+/** Changes `running` to `paused` by the gateway itself, with the reason in the log. */
 export async function stopCampaign(
   context: StoreContext,
   campaignId: string,
@@ -110,16 +110,16 @@ const COMPLETED = {
   event: 'completed',
   message: 'Nobody is left to call; a redial calls those, too, whom `details` count',
 };
-/** Campaigns of one round; the next takes the rest. */
+/** Campaigns of one round; the next round takes the rest. */
 const DONE_MAX = 100;
 
-/** `running` to `completed` for campaigns whose contacts are all done. Returns their ids. Locked rows are left for the
- *  next round: two processes never wait for each other. */
+/** Changes `running` to `completed` for campaigns whose contacts are all done. Returns their ids. Locked rows are left
+ *  for the next round, so that processes do not wait for each other. */
 export async function completeDone(context: StoreContext): Promise<string[]> {
   const completed: string[] = [];
   const done = await doneCampaigns(context.db).limit(DONE_MAX).execute();
   for (const { id } of done) {
-    // Contacts whose phone may never have rung. They do not change any more.
+    // Contacts whose phone may never have rung. They no longer change.
     const unheard = await countFailed(context, id, UNHEARD);
     const details = Object.keys(unheard).length === 0 ? null : unheard;
     const row = await context.db
@@ -138,7 +138,8 @@ export async function completeDone(context: StoreContext): Promise<string[]> {
   return completed;
 }
 
-/** It compares a value with null, because `not exists` may read all contacts. */
+/** Running campaigns whose contacts are all done. It compares a value with null, because `not exists` may read all
+ *  contacts. */
 function doneCampaigns(db: StoreContext['db']) {
   return db
     .selectFrom('campaigns')

@@ -1,4 +1,4 @@
-// The tables of campaigns as types (migrations/006-campaigns.sql and later), as tables.ts has the others.
+// Types of the tables of campaigns (migrations/006-campaigns.sql and later); the other tables are in tables.ts.
 
 import type { ColumnType, Generated } from 'kysely';
 import type {
@@ -12,7 +12,7 @@ import type {
   SourceSync,
 } from '../../model/campaign.ts';
 
-/** Read as a value, written as text (column-values.ts). */
+/** JSON column, read as a value and written as text (column-values.ts). */
 type JsonColumn<T> = ColumnType<T, string, string>;
 type Fields = Record<string, unknown>;
 

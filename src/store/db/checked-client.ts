@@ -1,5 +1,4 @@
-// One use of a connection to the database: its turn, reads that others wait for as well, statements that are sent again,
-// and their duration.
+// One use of a connection to the database: its turn, shared reads, repeated statements, and their measured duration.
 
 import { type PostgresPoolClient, type PostgresQueryResult, type RawBuilder, sql } from 'kysely';
 import type { PoolClient } from 'pg';
@@ -11,33 +10,33 @@ import { plainText } from './column-values.ts';
 import { asStoreError, isConnectionLost, isDeadlock, isUnusable } from './database-errors.ts';
 import { readKey, type WaitingReads } from './waiting-reads.ts';
 
-/** Before a statement that the server ended for a deadlock is sent again, each time. At once it may take the lock that
- *  the other waits for, and the two are in a deadlock again. A second deadlock was seen on a full processor. */
+/** Pauses before each repetition of a statement that the server ended for a deadlock. Without a pause it may take the
+ *  lock that the other waits for, and deadlock again. A second deadlock was seen on a busy processor. */
 const DEADLOCK_PAUSES_MS = [50, 200];
 
 export interface ClientOptions {
   clock: Clock;
   reads: WaitingReads<unknown>;
-  /** Resolves with what ends the turn. */
+  /** Resolves with the function that ends the turn. */
   takeTurn(): Promise<() => void>;
   connect(): Promise<PoolClient>;
 }
 
-/** One use of a connection, in one turn: a transaction is one. After a deadline or a broken socket the connection is thrown
- *  away. */
+/** One use of a connection in one turn; a transaction is one use. After a deadline or a broken socket the connection is
+ *  discarded. */
 export class CheckedClient implements PostgresPoolClient {
   readonly #options: ClientOptions;
   #endTurn: (() => void) | undefined;
-  /** Undefined until the turn has come, and once it is given back. */
+  /** The connection; undefined before the turn, and after it was released. */
   #client: PoolClient | undefined;
   #broken = false;
-  /** A statement was sent, so that another connection is not in the same state. */
+  /** Whether a statement was sent, so that another connection would not have the same state. */
   #isUsed = false;
-  /** The statement that has begun a transaction, until the next one is answered. The embedded engine answers it at once:
-   *  the wait for the engine is the next one's. */
+  /** The statement that began a transaction, until the next one is answered. The embedded engine answers it at once;
+   *  the wait for the engine is that of the next statement. */
   #begun: string | undefined;
 
-  /** Of the statement that is sent again. */
+  /** Number of deadlocks of the current statement. */
   #deadlocks = 0;
 
   constructor(options: ClientOptions) {
@@ -76,7 +75,7 @@ export class CheckedClient implements PostgresPoolClient {
       return result;
     } catch (error) {
       this.#broken = isUnusable(error);
-      // Alone it is a transaction, which the server has rolled back so that others could go on.
+      // A single statement is a transaction, which the server has rolled back.
       if (isFirst && isDeadlock(error) && (await this.#pauseAfterDeadlock())) {
         return this.#send(text, values);
       }
@@ -106,7 +105,7 @@ export class CheckedClient implements PostgresPoolClient {
     }
   }
 
-  /** False if the statement was sent often enough. */
+  /** Pauses before a repetition. False if the statement was sent often enough. */
   async #pauseAfterDeadlock(): Promise<boolean> {
     const pauseMs = DEADLOCK_PAUSES_MS[this.#deadlocks];
     if (pauseMs === undefined) return false;
@@ -128,7 +127,7 @@ export class CheckedClient implements PostgresPoolClient {
   }
 }
 
-/** Others may get the same rows: who changes them in place fails, each time. */
+/** The result with frozen rows, as several readers may share them: code that changes them in place fails each time. */
 function withFrozenRows(result: unknown): unknown {
   const { rows } = result as PostgresQueryResult<object>;
   for (const row of rows) Object.freeze(row);
@@ -136,19 +135,20 @@ function withFrozenRows(result: unknown): unknown {
   return result;
 }
 
-/** Undefined for all but reads of a request: the gateway's own work may change what it reads. */
+/** Key of the request whose read may be shared; undefined for other statements: the gateway's own work may change what
+ *  it reads. */
 function ofRequest(text: string, values: readonly unknown[]): string | undefined {
   const share = currentShare();
   return share && readKey(share.name, text, values);
 }
 
-/** Opens a statement that finds what it has changed if it is sent a second time. */
+/** Start of a statement that recognises its own change if it is sent a second time. */
 export const REPEATABLE: RawBuilder<unknown> = sql.raw('/* repeatable */');
 
-/** Sent once more it does no harm. */
+/** Statements that may be sent twice without harm. */
 const HARMLESS = /^\s*(select\b|begin\b|start transaction\b|\/\* repeatable \*\/)/i;
 const BEGINS = /^\s*(begin|start transaction)\b/i;
-/** Without its answer, nobody knows whether the transaction took place. */
+/** Commits: without an answer it is not known whether the transaction took place. */
 const COMMITS = /^\s*commit\b/i;
 
 function acceptable(value: unknown): unknown {

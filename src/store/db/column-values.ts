@@ -1,5 +1,5 @@
-// Values for the database: ids as they come from outside, JSON as text. PostgreSQL accepts neither NUL in any text
-// nor an unpaired surrogate in jsonb; clients send both.
+// Values for the database: row ids from outside, JSON, text. PostgreSQL accepts neither NUL in text nor an unpaired
+// surrogate in jsonb; clients send both.
 
 /** Whether `id` can be the id of a row: a bigint above zero. Anything else matches no row. */
 export function isRowId(id: string): boolean {

@@ -1,5 +1,5 @@
-// The connections to the database, of either engine: a pool, and the turns of those who wait for it. Every statement goes
-// through here: it has a deadline, is measured (checked-client.ts), and a connection that failed is not used again.
+// Connections to the database, of either engine: a pool, and turns for it. Every statement goes through here: it has a
+// deadline, is measured (checked-client.ts), and a failed connection is not used again.
 
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely';
 import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
@@ -14,33 +14,36 @@ import { StatementTurns, type TurnLimits } from './statement-turns.ts';
 import type { Tables } from './tables.ts';
 import { WaitingReads } from './waiting-reads.ts';
 
-/** Enough for a few hundred calls; the embedded engine runs one statement at a time anyway. */
+/** Connections of a process, enough for a few hundred calls. The embedded engine runs one statement at a time
+ *  anyway. */
 const CONNECTIONS_MAX = 10;
-/** For each process, where several share the embedded engine. */
+/** Connections of each process where several share the embedded engine. */
 const CONNECTIONS_SHARED_MAX = 5;
-/** Wait for a free connection. */
+/** Longest wait for a free connection. */
 const CONNECT_MS_MAX = 5_000;
-/** Of requests and jobs at the embedded engine: one that it works on, one that is next, one whose answer is read. More
- *  would wait there in the order of arrival, whoever's they are. */
+/** Parallel turns of requests and jobs at the embedded engine: one that runs, one that is next, one whose answer is
+ *  read. The engine would serve more in the order of arrival, which is not fair. */
 const TURNS_EMBEDDED_MAX = 3;
-/** Requests have their own limits; these are for a fault in them. Half is for the gateway's own work alone. */
+/** Waiting statements of a process. Requests have limits of their own; this one is for a fault in them. Half is for the
+ *  gateway's own work only. */
 const STATEMENTS_WAITING_MAX = 10_000;
-/** The embedded engine completes as many in the wait for a turn. */
+/** Waiting statements of one name, as many as the embedded engine completes during the longest wait. */
 const STATEMENTS_OF_NAME_MAX = 2_000;
-/** As long as one statement. The answer to a call's webhook does not wait for it (api/telephony/answer-deadline.ts). */
+/** Longest wait for a turn, as long as one statement. The answer to a call's webhook does not wait for it
+ *  (api/telephony/answer-deadline.ts). */
 const TURN_MS_MAX = 10_000;
-/** A server that ends loses all connections at once: one line of the log says so. */
+/** Time in which lost connections are logged once: a server that ends loses all of them together. */
 const SAME_LOSS_MS = 1_000;
-/** Wait for the report of the embedded engine's death. */
+/** Longest wait for the report that the embedded engine died. */
 const RECONNECT_MS_MAX = 500;
-/** For the engine to be started again, where no event of it arrives; for a server that is restarted: a provider waits 10 to
- *  15 s for the answer to a call. */
+/** Longest wait for a restarted server, or for a restart of the engine by another process. A provider waits 10 to 15 s
+ *  for the answer to a call. */
 const RECONNECT_SHARED_MS_MAX = 5_000;
 const RECONNECT_STEP_MS = 50;
-/** One statement at the server; the client waits a little longer for its answer. */
+/** Deadline of one statement at the server; the client waits a little longer for its answer. */
 const STATEMENT_MS_MAX = 9_000;
 const ANSWER_MS_MAX = 10_000;
-/** For a transaction in which nothing happens. */
+/** Longest idle time inside a transaction. */
 const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
 
 /** `shared`: the embedded engine of another process of this gateway. */
@@ -48,7 +51,7 @@ export type DatabaseTarget =
   | { kind: 'server'; url: string }
   | { kind: 'embedded' | 'shared'; socketFolder: string };
 
-/** `traffic`: what the connection is for, by which the embedded engine serves it first or last. */
+/** Pool settings. `traffic`: the connection's purpose, which sets its priority at the embedded engine. */
 export function connectionConfig(target: DatabaseTarget, traffic: Traffic): PoolConfig {
   return target.kind === 'server'
     ? {
@@ -65,13 +68,13 @@ export function connectionConfig(target: DatabaseTarget, traffic: Traffic): Pool
       };
 }
 
-/** No statement is worth compiling (JIT): where PostgreSQL thought so by a wrong guess of its cost, a start of calls took up
- *  to 3 s in place of milliseconds. None is worth several processes, which take processors from those of calls. A page at
- *  random costs hardly more than the next one, of memory or a solid-state disk: with the default of 4, each piece of a
- *  list by tag read all runs. */
+/** Session settings. No statement is worth compiling (JIT): with a wrong cost estimate, a start of calls took up to 3 s
+ *  in place of milliseconds. None is worth parallel workers, which take processors from calls. A random page costs
+ *  hardly more than the next one, in memory or on a solid-state disk: with the default of 4, each piece of a list by
+ *  tag read all runs. */
 const SETTINGS = '-c jit=off -c max_parallel_workers_per_gather=0 -c random_page_cost=1.1';
 
-/** Options of the address go before ours. */
+/** Adds our settings after the options of the URL. */
 function sessionSettings(url: string): PoolConfig & { connectionString: string } {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const asked = address?.searchParams.get('options');
@@ -84,9 +87,10 @@ function sessionSettings(url: string): PoolConfig & { connectionString: string }
   };
 }
 
-/** `?pgbouncer=1`: a pooler is between us and the server, which refuses startup parameters. Timeouts of statements and SETTINGS
- *  are then those of the role; our own wait for an answer ends all the same. Nothing else here needs a session:
- *  statements are unnamed, and there is no LISTEN, no advisory lock and no setting beyond a transaction. */
+/** Whether the URL has `?pgbouncer=1`: a pooler is between us and the server, which refuses startup parameters.
+ *  Statement timeouts and SETTINGS are then those of the role; our own deadline for an answer still applies. Nothing
+ *  else here needs a session: statements are unnamed, and there is no LISTEN, no advisory lock and no setting beyond a
+ *  transaction. */
 function isPooled(url: string): boolean {
   const asked = URL.canParse(url) ? new URL(url).searchParams.get('pgbouncer') : null;
   return asked !== null && asked !== '0' && asked !== 'false';
@@ -95,7 +99,7 @@ function isPooled(url: string): boolean {
 export interface DatabaseOptions {
   /** Default: `api`. */
   traffic?: Traffic | undefined;
-  /** Awaited before a connection is taken: the embedded engine may be starting again. */
+  /** Awaited before a connection is taken: the embedded engine may be restarting. */
   ready: () => Promise<void>;
   clock: Clock;
   log: Log;
@@ -126,7 +130,7 @@ export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): 
   });
 }
 
-/** How long a lost database is waited for, from when it was lost: in a longer outage everything fails at once. */
+/** Milliseconds after its loss for which statements wait for the database. After that they fail at once. */
 const RECONNECT_MS = {
   server: RECONNECT_SHARED_MS_MAX,
   embedded: RECONNECT_MS_MAX,
@@ -139,7 +143,7 @@ class CheckedPool implements PostgresPool {
   readonly #reads: WaitingReads<unknown>;
   readonly #reconnectMsMax: number;
   readonly #options: DatabaseOptions;
-  /** Undefined while it answers. */
+  /** Time when the database was lost; undefined while it answers. */
   #lostAtMs: number | undefined;
 
   constructor(pool: Pool, target: DatabaseTarget, options: DatabaseOptions) {
@@ -150,7 +154,7 @@ class CheckedPool implements PostgresPool {
     this.#options = options;
   }
 
-  /** It takes its turn with its first statement. */
+  /** A client that takes its turn with its first statement. */
   async connect(): Promise<PostgresPoolClient> {
     return new CheckedClient({
       clock: this.#options.clock,
@@ -175,7 +179,7 @@ class CheckedPool implements PostgresPool {
         const isOver = now >= Math.min(this.#lostAtMs, begunAtMs) + this.#reconnectMsMax;
         if (isOver || !isStarting(error)) throw asStoreError(error);
       }
-      // Nothing was sent, so nothing is sent twice.
+      // Nothing was sent yet, so nothing is sent twice.
       await new Promise<void>((resolve) => clock.after(RECONNECT_STEP_MS, resolve));
     }
   }
@@ -200,8 +204,8 @@ function turnLimits(
   };
 }
 
-/** Whether the database may be there in a moment: it does not answer, says that it starts or stops, or has as many
- *  connections as it takes, of all processes, of which one may be given back. */
+/** Whether the database may be available in a moment: it does not answer, is starting or stopping, or has no free
+ *  connection (of all processes). */
 function isStarting(error: unknown): boolean {
   return !(error instanceof DatabaseError) || /^(57P0[123]|53300)$/.test(error.code ?? '');
 }

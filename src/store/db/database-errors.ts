@@ -1,15 +1,15 @@
-// What errors of the database mean: whether the statement is the cause, and whether its connection can be used again.
+// Classification of database errors: whether the statement caused them, and whether its connection can be used again.
 
 import { DatabaseError } from 'pg';
 import { GatewayError } from '../../errors/gateway-error.ts';
 
-/** The constraint (unique or foreign key) that was violated, if `error` is such an error. */
+/** The violated constraint (unique or foreign key); undefined for other errors. */
 export function violated(error: unknown): string | undefined {
   if (!(error instanceof DatabaseError)) return undefined;
   return error.code === '23505' || error.code === '23503' ? error.constraint : undefined;
 }
 
-/** A driver's error as one of ours, where the statement is not the cause. */
+/** The GatewayError for a driver's error that the statement did not cause; other errors unchanged. */
 export function asStoreError(error: unknown): unknown {
   if (error instanceof GatewayError) return error;
   if (!(error instanceof DatabaseError)) return new GatewayError('STORE_UNAVAILABLE', {}, error);
@@ -25,12 +25,12 @@ export function asStoreError(error: unknown): unknown {
   return unavailable ? new GatewayError('STORE_UNAVAILABLE', {}, error) : error;
 }
 
-/** The server ends one of the statements that wait for each other. */
+/** Whether the server ended the statement to resolve a deadlock. */
 export function isDeadlock(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === '40P01';
 }
 
-/** Not an answer that is late: the database may be busy with the statement. */
+/** Whether the connection is lost. A late answer does not count: the database may be busy with the statement. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof DatabaseError) return /^57P0[123]$/.test(error.code ?? '');
   return error instanceof Error && /terminated|ECONNRESET|EPIPE/.test(error.message);

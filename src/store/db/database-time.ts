@@ -1,11 +1,11 @@
-// The database's current time, as SQL. A time that one process writes and another compares with (heartbeats,
-// leases, due times) is written and compared by this one clock: the processes' own clocks may differ by any amount.
+// The database's current time, as SQL. Times that one process writes and another compares (heartbeats, leases, due
+// times) use this one clock: the processes' own clocks may differ by any amount.
 
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Tables } from './tables.ts';
 
-/** Tests pass a time of their own. */
+/** SQL expression of the current time. Tests pass one of their own. */
 export type DatabaseTime = () => RawBuilder<Date>;
 
 /** A subquery, which is evaluated once: an index can be searched by it. */
@@ -18,7 +18,7 @@ export async function readTime(of: { db: Kysely<Tables>; time: DatabaseTime }): 
   return row.now;
 }
 
-/** `ms` after `moment`; before it if negative. */
+/** The time `ms` after `moment`; before it if negative. */
 export function shifted(moment: RawBuilder<Date>, ms: number): RawBuilder<Date> {
   return sql<Date>`(${moment} + ${ms}::double precision * interval '1 millisecond')`;
 }

@@ -34,7 +34,7 @@ export function dueIds(
     order by head.due_at limit ${limit}`;
 }
 
-/** Of a claimed row, for `returning`: whether another row of its organization is due. */
+/** Column for `returning`: whether another row of the claimed row's organization is due. */
 export function isFollowed(
   of: { table: string; id: string },
   now: RawBuilder<Date>,
@@ -52,6 +52,6 @@ export interface DueClaim {
   limit: number;
   /** Organizations at their limit of work in progress. */
   except: readonly string[];
-  /** Due again after this time without a report. */
+  /** Milliseconds after which a claimed row without a report is due again. */
   leaseMs: number;
 }

@@ -1,8 +1,7 @@
-// Detects whether a process with a given epoch is alive on this data folder. Each process listens on a unix socket
-// of its own there, which the kernel closes when the process ends. The socket of a dead process refuses
-// connections. That is proof only on the same machine, since its start, and in the folder of its creation, so the
-// socket's name contains these: sockets of a copied disk, or of another machine on a shared one, refuse as well.
-// Process ids are not used, because every container counts its own; a socket works across containers.
+// Detects whether the process with a given epoch is alive, by its unix socket in this data folder, which the kernel
+// closes when the process ends. A refused connection proves its death only on the same machine, since its start, and in
+// the folder of its creation, so the socket's name contains these. Process ids are not used, because every container
+// counts its own; a socket works across containers.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -12,9 +11,9 @@ import type { Log } from '../../log.ts';
 import type { EpochWitness } from './node-entry.ts';
 import type { NodeIdentity } from './store-context.ts';
 
-/** Linux: changes with every start of the machine. */
+/** Linux file whose content changes with every start of the machine. */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-/** Length of a socket's path on the strictest kernel (macOS); a longer one would be cut. */
+/** Longest path of a socket on the strictest kernel (macOS); a longer one would be cut. */
 const PATH_BYTES_MAX = 103;
 const PLACE_DIGITS = 8;
 const SOCKET_NAME = /^node-[0-9a-f]{8}-(\d+)$/;
@@ -30,7 +29,8 @@ export class EpochSocket implements EpochWitness {
     this.#server = server;
   }
 
-  /** Without a socket (file system without sockets, path too long), other processes cannot detect this one. */
+  /** Opens the socket. Without one (file system without sockets, path too long), other processes cannot detect this
+   *  one. */
   static async open(folder: string, { node, epoch }: NodeIdentity, log: Log): Promise<EpochSocket> {
     const place = placeOf(folder, node);
     try {
@@ -64,7 +64,7 @@ export class EpochSocket implements EpochWitness {
 
 interface Place {
   pathOf: (epoch: string) => string;
-  /** A refusing socket was created here since the start of the machine. */
+  /** Whether a refusing socket was created here since the start of the machine. */
   isProof: boolean;
 }
 
@@ -89,7 +89,7 @@ async function listen(path: string): Promise<Server> {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) throw new RangeError('the path is too long');
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
-    server.on('error', reject); // Connections of other processes are of no interest.
+    server.on('error', reject); // Other processes' connections carry no data.
     server.listen(path, () => resolve(server));
   });
 }

@@ -1,7 +1,6 @@
-// Maintenance that a PostgreSQL server does by itself and the embedded engine, which has no background processes,
-// does not. Without checkpoints its log grows until it is closed (measured: 214 MB of log, none reused), without
-// vacuum and analyze its tables grow and its plans become bad. One small step at a time, because all statements
-// wait for it.
+// Maintenance that a PostgreSQL server does by itself and the embedded engine, which has no background processes, does
+// not: checkpoints (measured without: 214 MB of log, none reused), vacuum and analyze. One small step at a time,
+// because all statements wait for it.
 
 import { Client } from 'pg';
 import type { Log } from '../../log.ts';
@@ -10,11 +9,11 @@ import { JobLoop } from '../../std/job-loop.ts';
 import { connectionConfig, type DatabaseTarget } from './connections.ts';
 
 const EVERY_MS = 60_000;
-/** Log since the last checkpoint: about a second of replay after a crash. */
+/** Bytes of log since the last checkpoint: about a second of replay after a crash. */
 const LOG_BYTES_MAX = 32 * 1024 * 1024;
-/** As in autovacuum: this many changed rows and a tenth of the table. */
+/** Changed rows, plus a tenth of the table, from which a table is due, as in autovacuum. */
 const CHANGED_ROWS_MAX = 200;
-/** One table's vacuum; the engine cannot be interrupted, so this only ends our wait. */
+/** Longest wait for one table's vacuum. The engine cannot be interrupted, so only our wait ends. */
 const STEP_MS_MAX = 120_000;
 
 export class DatabaseMaintenance {
@@ -37,12 +36,12 @@ export class DatabaseMaintenance {
     this.#loop.startAfter(EVERY_MS);
   }
 
-  /** Waits for the step in progress. */
+  /** Stops after the step in progress. */
   stop(): Promise<void> {
     return this.#loop.stop(STEP_MS_MAX);
   }
 
-  /** A checkpoint if it is due, else the table that needs maintenance most. Returns what it did. */
+  /** Runs a checkpoint if it is due, else maintenance of the table that needs it most. Returns what it did. */
   async step(): Promise<'checkpoint' | 'vacuum' | 'nothing'> {
     const client = new Client({
       ...connectionConfig(this.#target, 'maintenance'),

@@ -11,11 +11,11 @@ import type { Clock } from '../../std/clock.ts';
 import { connectionConfig, type DatabaseTarget } from './connections.ts';
 import { asStoreError } from './database-errors.ts';
 
-/** A table of millions of rows may have to be rewritten. */
+/** Deadline of a migration, which may have to rewrite a table of millions of rows. */
 const MIGRATION_MS_MAX = 600_000;
-/** `create table if not exists` fails if two run it at the same moment. */
+/** Tries to create the table of migrations: `create table if not exists` fails if two run it at the same moment. */
 const CREATE_TRIES_MAX = 5;
-/** Nodes of the version before may hold tables in another order than a migration takes them. */
+/** Repetitions after a deadlock: nodes of the version before may lock tables in another order than a migration. */
 const DEADLOCKS_MAX = 5;
 
 export interface Migration {
@@ -32,7 +32,7 @@ export function ownMigrations(): Migration[] {
     .map((name) => ({ name, text: readFileSync(new URL(name, folder), 'utf8') }));
 }
 
-/** Throws MIGRATION_CHANGED, MIGRATION_UNKNOWN, STORE_UNAVAILABLE. */
+/** Applies the missing migrations. Throws MIGRATION_CHANGED, MIGRATION_UNKNOWN, STORE_UNAVAILABLE. */
 export async function migrate(
   target: DatabaseTarget,
   migrations: readonly Migration[],
@@ -53,12 +53,12 @@ export async function migrate(
   } catch (error) {
     throw asStoreError(error);
   } finally {
-    // A failed transaction is rolled back by the connection's end.
+    // The connection's end rolls back a failed transaction.
     await client.end().catch(() => undefined);
   }
 }
 
-/** False, without a change, if the database has ended it because of a deadlock. */
+/** Applies the migrations. False, without a change, if the database ended the transaction because of a deadlock. */
 async function apply(
   client: Client,
   migrations: readonly Migration[],
@@ -119,7 +119,7 @@ function check(migrations: readonly Migration[], applied: ReadonlyMap<string, st
   }
 }
 
-/** Over the text with normalised line ends, which a checkout may change. */
+/** Checksum of the text with normalised line ends, which a checkout may change. */
 function checksum(text: string): string {
   return createHash('sha256').update(text.replaceAll('\r\n', '\n')).digest('hex');
 }

@@ -1,6 +1,6 @@
-// How a process acquires its node's name. It is free where the database belongs to this process alone, or where the
-// gateway that has the name started this process. Otherwise the last owner is checked, and replaced if it is dead:
-// at once by its socket in the data folder, else if it writes no heartbeat in two intervals.
+// How a process acquires its node's name. The name is free where the database belongs to this process alone, or where
+// the gateway with the name started this process. Otherwise a dead last owner is replaced: at once by its socket in the
+// data folder, else if it writes no heartbeat in two intervals.
 
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -9,34 +9,35 @@ import type { NodeIdentity, StoreContext, TransactionContext } from './store-con
 
 /** Heartbeat interval at a server: a second process with the same name is detected in seconds. */
 export const BEAT_MS = 2_000;
-/** Two heartbeats, and half a second for slow ones. */
+/** Time without a heartbeat after which its owner is dead: two intervals, and half a second for slow ones. */
 const SILENCE_MS = 2 * BEAT_MS + 500;
-/** A process of the version without epochs has a heartbeat of 15 s, by its own clock. */
+/** The same for a process of the version without epochs, whose heartbeat has 15 s by its own clock. */
 const FORMER_SILENCE_MS = 16_000;
-/** A slow database or a suspended virtual machine is not dead yet, nor is such a version with a slow heartbeat. */
+/** Time without a heartbeat after which others declare a node dead. A slow database, a suspended virtual machine or the
+ *  slow heartbeat of such a version is not dead yet. */
 export const DEAD_AFTER_MS = 60_000;
 const LOOK_MS = 250;
-/** A killed process needs a moment to end. */
+/** Time that a killed process needs to end. */
 const DYING_MS_MAX = 500;
 
 export type EntryContext = NodeIdentity &
   Pick<StoreContext, 'db' | 'clock' | 'time' | 'formerEpochs'>;
 
-/** Another proof that a process is alive, beside heartbeats. */
+/** Another proof that a process is alive, besides heartbeats. */
 export interface EpochWitness {
-  /** Undefined: unknown. */
+  /** Whether the process is alive; undefined if that is unknown. */
   isAlive(epoch: string): Promise<boolean | undefined>;
-  /** It is dead and will not be checked again. */
+  /** Forgets a dead process, which will not be checked again. */
   forget(epoch: string): void;
 }
 
-/** No other process can use this database, so every other node is dead. */
+/** Enters where no other process can use this database, so every other node is dead. */
 export async function enterAlone(context: EntryContext): Promise<void> {
   await context.db.deleteFrom('nodes').execute();
   await insertNode(context);
 }
 
-/** A worker of `gateway`, whose predecessor is known to be dead. False if the gateway has lost its own name. */
+/** Enters a worker of `gateway`, whose predecessor is known to be dead. False if the gateway has lost its own name. */
 export async function enterWorker(context: EntryContext, gateway: NodeIdentity): Promise<boolean> {
   const { db, time, node, epoch } = context;
   const { rows } = await sql`
@@ -49,7 +50,7 @@ export async function enterWorker(context: EntryContext, gateway: NodeIdentity):
   return rows.length > 0;
 }
 
-/** Takes the name from a dead process, together with those of its workers, which ended with it. Gives the
+/** Takes the name from a dead process, together with those of its workers, which ended with it. Returns the
  *  milliseconds that it waited; undefined if the name was free. Throws NODE_NAME_TAKEN. */
 export async function enterNamed(
   context: EntryContext,
@@ -70,8 +71,8 @@ export async function enterNamed(
   return first.length === 0 ? undefined : Math.round(context.clock.monotonicMs() - from);
 }
 
-/** Enters again a process whose row is gone, as others declared it dead: its open runs that none of them has taken are
- *  its own under the new epoch. `wait`: the gateway of this worker has to be first. */
+/** Enters a process again whose row is gone, as others declared it dead: open runs that none of them has taken belong
+ *  to its new epoch. `wait`: the gateway of this worker must enter first. */
 export async function reenter(
   context: EntryContext,
   { gateway, epoch: next }: { gateway: NodeIdentity | undefined; epoch: string },
@@ -107,7 +108,7 @@ function isProcess({ node, epoch }: NodeIdentity): RawBuilder<SqlBool> {
   return sql<SqlBool>`(name = ${node} and coalesce(process_epoch, epoch) = ${epoch})`;
 }
 
-/** Not by their names alone: another process may have taken them since. */
+/** Deletes exactly these rows: another process may have taken their names since. */
 async function deleteNodes(tx: TransactionContext, dead: readonly Sign[]): Promise<void> {
   const names = dead.map(({ name }) => name);
   const epochs = dead.map(({ epoch }) => epoch);
@@ -116,7 +117,7 @@ async function deleteNodes(tx: TransactionContext, dead: readonly Sign[]): Promi
     where nodes.name = dead.name and nodes.epoch is not distinct from dead.epoch`.execute(tx);
 }
 
-/** False if the name is taken. */
+/** Inserts the row. False if the name is taken. */
 export async function insertNode({ db, time, node, epoch }: EntryContext): Promise<boolean> {
   const row = await db
     .insertInto('nodes')
@@ -136,11 +137,11 @@ function isNamed(node: string): RawBuilder<SqlBool> {
 interface Sign {
   name: string;
   epoch: string | null;
-  /** Its first, by which its socket is known. */
+  /** Epoch of the process's start, which its socket has. */
   processEpoch: string | null;
-  /** To the microsecond. */
+  /** Time of the last heartbeat, to the microsecond. */
   seenAt: string;
-  /** Of the version that knew no epochs, and perhaps alive. */
+  /** Whether it is of the version without epochs, and perhaps alive. */
   isFormer: boolean;
 }
 
@@ -157,7 +158,7 @@ async function signsOfLife(
   return rows;
 }
 
-/** Returns the rows as they were when all of their processes were dead. */
+/** Waits until all processes of the rows are dead. Returns the rows as they were then. */
 async function untilDead(
   context: EntryContext,
   first: readonly Sign[],
@@ -166,7 +167,7 @@ async function untilDead(
   const { clock, db, node } = context;
   if (first.length === 0) return first;
   const own = first.find(({ name }) => name === node);
-  // With it ended its workers.
+  // Its workers ended with it.
   if ((await isAlive(own?.processEpoch, witness, context)) === false) return first;
   const silenceMs = first.some(({ isFormer }) => isFormer) ? FORMER_SILENCE_MS : SILENCE_MS;
   const until = clock.monotonicMs() + silenceMs;
@@ -178,7 +179,7 @@ async function untilDead(
   }
 }
 
-/** Throws NODE_NAME_TAKEN if it is. */
+/** Whether the process is alive by its socket. Throws NODE_NAME_TAKEN if it is. */
 async function isAlive(
   epoch: string | null | undefined,
   witness: EpochWitness,

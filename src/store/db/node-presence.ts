@@ -1,6 +1,6 @@
-// The heartbeat of a gateway: it writes the database's time to its row every few seconds. A node without one is
-// dead, and its runs are another's to close. A process that was declared dead goes on under a new epoch; one whose row
-// is another's has been replaced, and must end.
+// Heartbeat of a gateway: it writes the database's time to its row every few seconds. A node without one is dead, and
+// other nodes close its runs. A process that was declared dead continues under a new epoch; one whose row another
+// process has was replaced, and must end.
 
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -17,19 +17,19 @@ import {
 } from './node-entry.ts';
 import type { NodeIdentity } from './store-context.ts';
 
-/** With a locked data folder no other process waits for a heartbeat; each is a write to the disk. */
+/** Heartbeat interval with a locked data folder, where no other process waits for it; each is a write to the disk. */
 const LOCKED_BEAT_MS = 15_000;
 
-/** Beats that a worker waits for its gateway, which was declared dead as well, to enter again. */
+/** Heartbeats for which a worker waits until its gateway, which was declared dead as well, has entered again. */
 const WAITS_MAX = 30;
 
-/** Among which others a process gets its name. */
+/** The other processes among which this one gets its name. */
 export type Surroundings =
   /** The database belongs to this process. */
   | { kind: 'alone' }
-  /** Several on one server. */
+  /** Several nodes on one server. */
   | { kind: 'server'; witness: EpochWitness }
-  /** One of the workers of `gateway`. */
+  /** A worker of `gateway`. */
   | { kind: 'worker'; gateway: NodeIdentity; isEmbedded: boolean };
 
 export class NodeHeartbeat {
@@ -43,7 +43,7 @@ export class NodeHeartbeat {
   readonly #loop: JobLoop;
 
   /** `onReplaced` is called once, with NODE_REPLACED; `onReentered` when others may have taken runs of this process,
-   *  which goes on. */
+   *  which continues. */
   constructor(
     context: EntryContext,
     surroundings: Surroundings,
@@ -68,7 +68,7 @@ export class NodeHeartbeat {
     });
   }
 
-  /** Throws NODE_NAME_TAKEN, NODE_REPLACED. */
+  /** Enters the node and starts its heartbeat. Throws NODE_NAME_TAKEN, NODE_REPLACED. */
   async start(): Promise<void> {
     const around = this.#surroundings;
     if (around.kind === 'alone') await enterAlone(this.#context);
@@ -89,7 +89,7 @@ export class NodeHeartbeat {
     throw new GatewayError('NODE_REPLACED', { node: gateway.node });
   }
 
-  /** Releases the runs of this process and of its workers. */
+  /** Ends the heartbeat, and releases the runs of this process and of its workers. */
   async stop(): Promise<void> {
     this.#loop.cancel();
     const { db, node, epoch } = this.#context;

@@ -1,20 +1,20 @@
-// Whose statement goes to the database next: a bounded number at once, shared between names by the time that their
-// statements take (start-time fair queueing). The next turn is of the name that has used least, so that who asks for
-// little waits for statements under way alone, whatever others have waiting. Knows no statement.
-// Source: Goyal, Vin, Cheng, "Start-time fair queueing", SIGCOMM 1996.
+// Order of statements for the database (start-time fair queueing): a bounded number runs at once, and names share the
+// time that their statements take. The next turn goes to the name that has used least, so a name with few statements
+// waits only for running ones. Source: Goyal, Vin, Cheng, "Start-time fair queueing", SIGCOMM 1996.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 
 export interface TurnLimits {
-  /** Under way at once. A name that alone has any waiting leaves one place for the next name. */
+  /** Turns at once, of which one name takes at most all but one. */
   max: number;
-  /** Of all; names have half of it together. */
+  /** Waiting statements of all names; those with a name have half of it together. */
   waitingMax: number;
-  /** Of each name; the gateway's own work has only `waitingMax`. */
+  /** Waiting statements of each name; the gateway's own work has only the limit `waitingMax`. */
   waitingOfNameMax: number;
   waitMsMax: number;
-  /** The database does one thing at a time, in order: a turn has taken the time since the one before it ended. */
+  /** Whether the database serves one statement at a time, in order: a turn has then taken the time since the one before
+   *  it ended. */
   isSerial: boolean;
 }
 
@@ -23,7 +23,7 @@ type Name = string | undefined;
 
 interface Line {
   name: Name;
-  /** In order of arrival. */
+  /** Waiting statements in the order of arrival. */
   waiting: Waiting[];
   underWay: number;
   /** Milliseconds by weight, on the scale of `#served`. */
@@ -35,11 +35,11 @@ interface Waiting {
   admit(): void;
 }
 
-/** What a turn counts until it ends, so that those of a name that begin together are not free. */
+/** Milliseconds for which a turn counts until it ends, so that turns of a name that begin together are not free. */
 const EXPECTED_MS = 5;
-/** The gateway's own work gets so many times the time of a name: in a process with calls it is theirs. */
+/** Weight of the gateway's own work: its share is this many times that of a name, as it includes calls. */
 const OWN_WEIGHT = 4;
-/** Names that have used more than others and ask for nothing now. Beyond it they are forgiven. */
+/** Idle names that have used more than others and are remembered. Beyond, they are forgotten. */
 const IDLE_NAMES_MAX = 1_000;
 
 export class StatementTurns {
@@ -48,7 +48,7 @@ export class StatementTurns {
   readonly #lines = new Map<Name, Line>();
   #underWay = 0;
   #waiting = 0;
-  /** What the name that was served last had used: who was idle begins here, without credit. */
+  /** Time that the last served name had used, from which an idle name begins, without credit. */
   #served = 0;
   #lastEndMs = 0;
 
@@ -61,8 +61,8 @@ export class StatementTurns {
     return this.#waiting;
   }
 
-  /** Resolves with what ends the turn, which may be called again without effect. Rejects with STORE_UNAVAILABLE after
-   *  the deadline, and if too many wait. */
+  /** Resolves with the function that ends the turn, which may be called repeatedly. Rejects with STORE_UNAVAILABLE
+   *  after the deadline, and if too many wait. */
   async take(name: Name): Promise<() => void> {
     const line = this.#lineOf(name);
     if (line.waiting.length === 0 && this.#hasPlaceFor(line)) return this.#begin(line);
@@ -108,7 +108,7 @@ export class StatementTurns {
     return this.#waiting >= waitingMax / 2 || waiting.length >= waitingOfNameMax;
   }
 
-  /** If no other name has any waiting. */
+  /** Whether the name may take a turn now. Each name leaves one turn for others, the gateway's own work does not. */
   #hasPlaceFor({ name, underWay }: Line): boolean {
     const { max } = this.#limits;
     if (this.#underWay >= max) return false;
@@ -150,7 +150,7 @@ export class StatementTurns {
     }
   }
 
-  /** A name is kept while it has used more than others. With nothing under way nobody owes anybody. */
+  /** Forgets a name, unless it has used more than others. While no turn runs or waits, all are forgotten. */
   #forget(line: Line): void {
     if (this.#underWay === 0 && this.#waiting === 0) {
       this.#lines.clear();

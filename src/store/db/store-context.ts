@@ -9,29 +9,29 @@ import type { SecretBox } from '../secrets/secret-box.ts';
 import type { DatabaseTime } from './database-time.ts';
 import type { Tables } from './tables.ts';
 
-/** One process among those at the same database. */
+/** One of the processes that use the database. */
 export interface NodeIdentity {
-  /** The name in `nodes` and `runs.owner_node`; its successor has it too. */
+  /** Name in `nodes` and `runs.owner_node`, which a successor takes over. */
   node: string;
-  /** Its own number, as digits. A process that was declared dead goes on under a new one. */
+  /** Number of this process, as digits. A process that was declared dead continues under a new one. */
   epoch: string;
 }
 
 export interface StoreContext extends NodeIdentity {
-  /** Under which this process was declared dead. */
+  /** Epochs under which this process was declared dead. */
   formerEpochs?: string[];
   db: Kysely<Tables>;
-  /** For transactions that lock an organization (organization-lock.ts). */
+  /** Queues for transactions that lock an organization (organization-lock.ts). */
   organizationTurns: SerialQueues;
-  /** For times that only this process compares, and for display. */
+  /** Clock for times that only this process compares, and for display. */
   clock: Clock;
-  /** For times that several processes compare. */
+  /** Clock for times that several processes compare. */
   time: DatabaseTime;
   random: Random;
   secrets: SecretBox;
   /** Concurrent calls of an organization without a limit of its own. */
   callLimit: number;
-  /** Life of a run's public token. Default: 30. */
+  /** Lifetime of a run's public token, in days. Default: 30. */
   publicLinkDays?: number | undefined;
   log: Log;
 }

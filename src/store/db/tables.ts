@@ -1,5 +1,5 @@
-// The tables as types, with which kysely checks our statements. migrations/*.sql creates them; the repositories'
-// tests keep both equal. Ids are bigint: strings of digits here.
+// Types of the tables, with which kysely checks our statements. migrations/*.sql creates them; the repositories' tests
+// keep both equal. Ids are bigint: strings of digits here.
 
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 import type { CallEventBody } from '../../model/call-event.ts';
@@ -17,7 +17,7 @@ import type {
 } from './campaign-tables.ts';
 import type { TextChatTable, TextChatTurnTable } from './text-chat-tables.ts';
 
-/** Read as a value, written as text (column-values.ts). */
+/** JSON column, read as a value and written as text (column-values.ts). */
 type JsonColumn<T> = ColumnType<T, string, string>;
 export type Fields = Record<string, unknown>;
 
@@ -196,13 +196,13 @@ export interface RunTable {
   tokens: GeneratedAlways<number | null>;
 }
 
-/** Written by triggers. */
+/** Counts of runs, which triggers write. */
 export interface RunCountTable {
   organization_id: string;
   workflow_id: string;
-  /** `0`: of no campaign. */
+  /** Campaign's id; `0` for runs without a campaign. */
   campaign_id: string;
-  /** `-infinity`: of all days. */
+  /** The day; `-infinity` for all days. */
   day: ColumnType<Date, string, string>;
   runs: string;
 }

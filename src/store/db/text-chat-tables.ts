@@ -1,4 +1,4 @@
-// The tables of text chats as types (migrations/011-text-chats.sql), as tables.ts has the others.
+// Types of the tables of text chats (migrations/011-text-chats.sql); the other tables are in tables.ts.
 
 import type { ColumnType, Generated } from 'kysely';
 import type { TextChatStatus } from '../../model/text-chat.ts';

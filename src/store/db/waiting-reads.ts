@@ -1,33 +1,34 @@
-// Reads that wait for their turn at the database: those of one name that are the same share one, which begins after each of
-// them was asked for, so that nobody gets what was read before. The longer the wait, the fewer statements: a dashboard
-// that many look at asks for the same pages again and again. Knows no database.
+// Shares equal reads of one name while they wait for the database. The shared read begins after each of them was
+// requested, so none gets stale data. The longer the wait, the fewer statements: clients of a dashboard request the
+// same pages again and again.
 
 import { type Clock, nextTick } from '../../std/clock.ts';
 
-/** Of one read. The last one goes on so many turns of the event loop after the first. */
+/** Readers of one shared read. The last one continues as many turns of the event loop after the first. */
 const READERS_MAX = 32;
-/** After that a read is joined by nobody: it ends by its deadline, which would be too early for them. */
+/** Age from which no reader joins a read: its deadline would be too early for a new reader. */
 const JOINED_MS_MAX = 2_000;
 
 interface Waiting<Result> {
   readers: number;
   sinceMs: number;
-  /** Of whoever joined last. */
+  /** Promise of the reader that joined last. */
   last: Promise<Result>;
 }
 
 export class WaitingReads<Result> {
   readonly #clock: Clock;
-  /** Those that have not begun. */
+  /** Reads that have not begun, by key. */
   readonly #waiting = new Map<string, Waiting<Result>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** The result of `read`, or of the one with that key which waits; what it gives is shared and must not be changed, and
-   *  each has an error of its own. `read` calls `onBegin` when it has its turn, later than at once. Those who joined go on one
-   *  by one, each in a turn of the event loop of its own: a page takes milliseconds to be made, in which others would wait. */
+  /** The result of `read`, or of the waiting one with that key. The result is shared and must not be changed; each
+   *  reader has an error of its own. `read` calls `onBegin` when it has its turn, asynchronously. Readers continue one
+   *  by one, each in its own turn of the event loop: building a page takes milliseconds, for which others would
+   *  wait. */
   get(key: string, read: (onBegin: () => void) => Promise<Result>): Promise<Result> {
     const nowMs = this.#clock.monotonicMs();
     const waiting = this.#waiting.get(key);
@@ -54,7 +55,7 @@ async function oneTurnAfter<Result>(result: Promise<Result>): Promise<Result> {
   try {
     return await result;
   } catch (error) {
-    // Who sends a statement adds to the stack of its error.
+    // The sender of a statement adds to the stack of its error.
     throw error instanceof Error ? copyOf(error) : error;
   } finally {
     await nextTick();
@@ -67,8 +68,8 @@ function copyOf(error: Error): Error {
 
 const READ = /^\s*select\b/i;
 
-/** Undefined for a statement that is no read, or has values that JSON would not tell apart. Functions in a read must change
- *  nothing that its reader needs for itself. */
+/** Key of a read. Undefined for another statement, or for values that JSON does not distinguish. Functions in a read
+ *  must not have side effects. */
 export function readKey(
   name: string,
   text: string,

@@ -1,5 +1,4 @@
-// Binds the context, the first parameter of a repository's functions. The functions are documented where they are
-// defined.
+// Binds the context, the first parameter of a repository's functions, which are documented where they are defined.
 
 import type { StoreContext } from './store-context.ts';
 

@@ -1,5 +1,5 @@
-// Completed runs with work left. The database itself inserts a row when a run is completed (migration 008), so that
-// no way of completing a run can omit it.
+// Completed runs with work left. The database itself inserts a row when a run is completed (migration 008), so that no
+// code that completes a run can omit it.
 
 import { type Selectable, sql } from 'kysely';
 import { Batches } from '../../std/batches.ts';
@@ -20,7 +20,7 @@ export interface PostCallJob {
   since: Date;
   /** Number of claims, this one included. */
   claims: number;
-  /** More work of the organization was due when it was claimed. */
+  /** Whether more work of the organization was due when it was claimed. */
   isFollowed: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface ReviewRecord {
   usage: { key: string; tokens: Readonly<Record<string, number>> } | undefined;
 }
 
-/** Tags of one run. Models may invent any number. */
+/** Tags of one run that are stored. Models may invent any number. */
 const TAGS_MAX = 200;
 
 export type PostCallJobStore = ReturnType<typeof postCallJobStore>;
@@ -78,7 +78,7 @@ async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<
 /** Work under one claim. */
 type Claimed = Pick<PostCallJob, 'runId' | 'claims'>;
 
-/** The work is repeated after `delayMs`. Does nothing if another process has claimed it since. */
+/** Postpones the work by `delayMs`. Does nothing if another process has claimed it since. */
 async function postpone(
   context: StoreContext,
   { runId, claims }: Claimed,
@@ -93,7 +93,7 @@ async function postpone(
     .execute();
 }
 
-/** Not done, because this process stops: the claim does not count. */
+/** Returns work that was not done because this process stops: the claim does not count. */
 async function giveBack(context: StoreContext, { runId, claims }: Claimed): Promise<void> {
   if (!isRowId(runId)) return;
   await context.db
@@ -104,8 +104,8 @@ async function giveBack(context: StoreContext, { runId, claims }: Claimed): Prom
     .execute();
 }
 
-/** One node's review of the call: its annotation, its tags, its tokens. Does nothing if the node's annotation
- *  exists already. */
+/** Stores one node's review of the call: its annotation, tags and tokens. Does nothing if the node's annotation exists
+ *  already. */
 async function annotate(context: StoreContext, runId: string, review: ReviewRecord): Promise<void> {
   if (!isRowId(runId)) return;
   await context.db.transaction().execute(async (tx) => {
@@ -141,8 +141,8 @@ interface Finish {
   deliveries: readonly NewDelivery[];
 }
 
-/** Everything is done: creates the deliveries and ends the work, in one statement for all runs whose work ends at the
- *  same time. A node that has a delivery for the run keeps it. */
+/** Ends completed work, and creates its deliveries, in one statement for all runs whose work ends at the same time. A
+ *  node that has a delivery for the run keeps it. */
 async function finishAll(
   { db, clock, time }: StoreContext,
   finished: readonly Finish[],

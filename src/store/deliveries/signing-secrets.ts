@@ -1,5 +1,5 @@
-// The secret that signs an organization's outgoing webhooks, and the previous one while receivers change over.
-// Sealed; its text is shown once.
+// The secret that signs an organization's outgoing webhooks, and the previous one while receivers change over. Stored
+// sealed; its text is shown once.
 
 import type { Selectable } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
@@ -9,7 +9,7 @@ import { withContext } from '../db/with-context.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';
 
 export interface SigningSecret {
-  /** For people to recognise it. */
+  /** First characters, by which users recognise the secret. */
   prefix: string;
   createdAt: Date;
   /** Time until which the previous secret signs as well; null without one. */
@@ -32,7 +32,7 @@ export function signingSecretStore(context: StoreContext) {
   });
 }
 
-/** Seals every secret by the newest key; gives how many rows changed. */
+/** Seals every secret by the newest key. Returns the number of changed rows. */
 export async function resealSigningSecrets(context: StoreContext): Promise<number> {
   const { db, secrets } = context;
   const rows = await db.selectFrom('signing_secrets').selectAll().execute();
@@ -55,7 +55,7 @@ export async function resealSigningSecrets(context: StoreContext): Promise<numbe
   return stale.length;
 }
 
-/** A new secret, whose text is returned this once. The previous one signs for `graceMs` more. */
+/** Creates a new secret, and returns its text, this once. The previous one signs for `graceMs` more. */
 async function rotate(
   context: StoreContext,
   organizationId: string,
@@ -140,7 +140,7 @@ function toRecord(context: StoreContext, row: Row): SigningSecret {
   };
 }
 
-/** Undefined if the organization has none yet. */
+/** The organization's secrets; undefined if it has none yet. */
 async function getRecord(
   context: StoreContext,
   organizationId: string,

@@ -1,5 +1,5 @@
-// Webhooks on their way to their receivers: taken up under a lease, tried until they are delivered or
-// have become dead letters. How one is sent is call/after's business.
+// Deliveries of webhooks: claimed under a lease, and tried until they are delivered or become dead letters. Sending
+// them is in call/after.
 
 import { type Selectable, sql } from 'kysely';
 import type { DeliveryState } from '../../model/webhook-delivery.ts';
@@ -15,7 +15,7 @@ export interface NewDelivery {
   nodeName: string;
   method: string;
   url: string;
-  /** Without headers that hold secrets. */
+  /** Headers except those with secrets. */
   headers: readonly (readonly [string, string])[];
   credentialUuid: string | null;
   /** JSON text; null for methods without a body. */
@@ -28,23 +28,23 @@ export interface Delivery extends NewDelivery {
   workflowId: string;
   runId: string;
   state: DeliveryState;
-  /** Since its creation or manual repetition, including the attempt in progress. */
+  /** Attempts since its creation or manual repetition, including the one in progress. */
   attempts: number;
-  /** Grows with every claim; pass it back with the result. */
+  /** Number of claims, which the result of an attempt must name. */
   claims: number;
-  /** Time of the next attempt; during an attempt, the end of its lease. Null once it is over. */
+  /** Time of the next attempt; during an attempt, the end of its lease. Null once the delivery is over. */
   dueAt: Date | null;
   createdAt: Date;
   attemptedAt: Date | null;
   finishedAt: Date | null;
   responseStatus: number | null;
-  /** The start of the receiver's answer. */
+  /** Start of the receiver's answer. */
   responseExcerpt: string | null;
   error: string | null;
 }
 
 export interface ClaimedDelivery extends Delivery {
-  /** Another one of the organization was due when it was claimed. */
+  /** Whether another delivery of the organization was due when it was claimed. */
   isFollowed: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface DeliveryFilter {
   offset: number;
 }
 
-/** Behind the begin of a page: some milliseconds, and always further pages where there are any. */
+/** Deliveries behind the start of a page that are counted: that takes some milliseconds. */
 const COUNTED_MAX = 10_000;
 
 const INTERRUPTED = 'The gateway was stopped during the last attempt.';
@@ -90,8 +90,8 @@ export function deliveryStore(context: StoreContext) {
   });
 }
 
-/** Counts the attempt, also if a kill interrupts it. A delivery whose last attempt was interrupted becomes a
- *  dead letter instead. */
+/** Claims due deliveries. The attempt counts, also if a kill interrupts it. A delivery whose last attempt was
+ *  interrupted becomes a dead letter instead. */
 async function claimDeliveries(
   context: StoreContext,
   claim: DueClaim & { attemptsMax: number },
@@ -114,7 +114,7 @@ async function claimDeliveries(
   return rows.map((row) => ({ ...toDelivery(row), isFollowed: row.is_followed }));
 }
 
-/** The result of the attempt of `claims`. A success always counts; any other result only if the delivery has not
+/** Stores the result of the attempt of `claims`. A success always counts; any other result only if the delivery has not
  *  been claimed since. */
 async function report(
   context: StoreContext,
@@ -144,7 +144,7 @@ async function report(
     .execute();
 }
 
-/** Not sent, because this process stops: the attempt does not count. */
+/** Returns a delivery that was not sent because this process stops: the attempt does not count. */
 async function release(context: StoreContext, id: string, claims: number): Promise<void> {
   if (!isRowId(id)) return;
   await context.db
@@ -160,7 +160,8 @@ async function release(context: StoreContext, id: string, claims: number): Promi
     .execute();
 }
 
-/** Newest first. `total` is exact up to COUNTED_MAX behind the begin of the page, and that where there are more. */
+/** One page of deliveries, newest first. `total` is exact up to COUNTED_MAX behind the start of the page, and that
+ *  number where there are more. */
 async function listDeliveries(
   { db }: StoreContext,
   organizationId: string,
@@ -201,7 +202,7 @@ async function getDelivery(
   return row === undefined ? undefined : toDelivery(row);
 }
 
-/** Sends it once more as if it were new; a delivery in progress is unchanged. */
+/** Sends a delivery once more as if it were new; one in progress is unchanged. */
 async function redeliver(
   context: StoreContext,
   organizationId: string,
@@ -223,7 +224,7 @@ async function redeliver(
   return getDelivery(context, organizationId, id);
 }
 
-/** Of those that are not over, all organizations. */
+/** Creation time of the oldest delivery that is not over, of all organizations. */
 async function oldestWaiting({ db }: StoreContext): Promise<Date | undefined> {
   const row = await db
     .selectFrom('deliveries')

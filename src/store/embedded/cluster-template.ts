@@ -1,6 +1,6 @@
-// Creates a new database in a tenth of a second. Creating a cluster takes seconds and 840 MB, so it is done once
-// per machine into a cache folder, and data folders start as copies of it. A copy becomes visible only when it is
-// complete and on the disk.
+// Creates a new database in a tenth of a second. Creating a cluster takes seconds and 840 MB, so it is done once per
+// machine, in a cache folder, and data folders start as copies. A copy becomes visible only when it is complete and on
+// the disk.
 
 import {
   closeSync,
@@ -19,24 +19,24 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The engine that creates the template (its npm version), because its files suit no other. */
+/** Version (npm) of the engine that creates the template, because its files suit no other. */
 export const TEMPLATE_VERSION = '0.5.16';
 
-/** A cluster's folder, as large as at its creation. */
+/** Size of a cluster's folder at its creation. */
 interface Size {
   files: number;
   bytes: number;
 }
 
 export interface TemplateOptions {
-  /** Where the database shall be. */
+  /** Folder of the database. */
   folder: string;
   cacheFolder: string;
-  /** Makes a new cluster in a folder that does not exist. */
+  /** Creates a new cluster in a folder that does not exist. */
   initialise: (folder: string) => Promise<void>;
 }
 
-/** Makes `folder` a new cluster unless it is one already. */
+/** Creates a cluster in `folder` unless it has one. */
 export async function prepareCluster(options: TemplateOptions): Promise<'existing' | 'new'> {
   const { folder, initialise } = options;
   if (existsSync(join(folder, 'PG_VERSION'))) return 'existing';
@@ -75,7 +75,7 @@ export async function prepareTemplate(
   return template;
 }
 
-/** False if there is no template. */
+/** Copies the template. False if there is none. */
 async function copyTemplate(options: TemplateOptions, to: string): Promise<boolean> {
   try {
     const template = await prepareTemplate(options.cacheFolder, options.initialise);
@@ -100,7 +100,7 @@ function copyTree(from: string, to: string): void {
   }
 }
 
-/** At the end: flushing each file as it is written took twice as long. */
+/** Flushes all files at the end: flushing each file as it is written took twice as long. */
 function flushTree(folder: string): Size {
   const size: Size = { files: 0, bytes: 0 };
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

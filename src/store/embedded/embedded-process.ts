@@ -1,6 +1,6 @@
-// The process of the embedded database: locks the data folder, opens the engine, serves it on a unix socket, and
-// closes it when its gateway asks for it or is gone. Started by embedded/supervisor.ts with the arguments `serve
-// <data folder> <socket> <cache folder>` or, for a new cluster, `initialise <folder>`.
+// The process of the embedded database: locks the data folder, opens the engine, serves it on a unix socket, and closes
+// it when its gateway requests it or is gone. Started by embedded/supervisor.ts with the arguments `serve <data folder>
+// <socket> <cache folder>` or, for a new cluster, `initialise <folder>`.
 
 import { fork } from 'node:child_process';
 import { chmodSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { lockFolder } from './folder-lock.ts';
 import { initialiseCluster, openPgliteEngine } from './pglite-engine.ts';
 import { PostgresWireServer } from './wire-server.ts';
 
-/** A new cluster takes two to eight seconds, more on a slow disk. */
+/** Deadline for a new cluster, which takes two to eight seconds, more on a slow disk. */
 const INITIALISE_MS_MAX = 60_000;
 
 async function serve(dataFolder: string, socketPath: string, cacheFolder: string): Promise<void> {
@@ -35,7 +35,7 @@ async function serve(dataFolder: string, socketPath: string, cacheFolder: string
   const folder = join(dataFolder, 'postgres');
   await prepareCluster({ folder, cacheFolder, initialise: initialiseElsewhere });
   const engine = await openPgliteEngine(folder);
-  // What the engine acknowledged is on the disk, and the gateway starts us again.
+  // The process may end: acknowledged data is on the disk, and the gateway starts it again.
   const server = new PostgresWireServer({
     engine,
     clock: systemClock,
@@ -53,7 +53,7 @@ async function serve(dataFolder: string, socketPath: string, cacheFolder: string
   process.send?.({ kind: 'ready' });
 }
 
-/** In a process of its own, which gives the memory back. */
+/** Creates the cluster in a separate process, so that its memory is returned. */
 function initialiseElsewhere(folder: string): Promise<void> {
   const { path, execArgv } = entryPoint('./embedded-process.ts', import.meta.url);
   const child = fork(path, ['initialise', folder], {

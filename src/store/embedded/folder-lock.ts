@@ -1,7 +1,7 @@
-// One process per data folder: two engines on one folder destroy it. On Linux the lock is an abstract
-// socket, which the kernel frees with the process; elsewhere it is a file with a process id. Another
-// container has other abstract sockets but sees the folder: there the engine's own socket answers.
-// Source: https://github.com/electric-sql/pglite/issues/1106.
+// Locks a data folder for one process: two engines on one folder destroy it. On Linux the lock is an abstract socket,
+// which the kernel frees with the process; elsewhere it is a file with a process id. Another container has other
+// abstract sockets but the same folder: there the engine's own socket answers. Source:
+// https://github.com/electric-sql/pglite/issues/1106.
 
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 
-/** The engine of a gateway that was just killed takes a moment to close. */
+/** Longest wait for the engine of a gateway that was just killed, which takes a moment to close. */
 const WAIT_MS_MAX = 3_000;
 const WAIT_STEP_MS = 50;
 
@@ -18,7 +18,7 @@ export interface FolderLock {
   release(): void;
 }
 
-/** Takes the folder for this process. Throws STORE_LOCKED. */
+/** Locks the folder for this process. Throws STORE_LOCKED. */
 export async function lockFolder(
   folder: string,
   socketPath: string,
@@ -37,7 +37,7 @@ export async function lockFolder(
   }
 }
 
-/** Undefined if another process has it. */
+/** Undefined if another process has the lock. */
 function lockBySocket(folder: string): Promise<FolderLock | undefined> {
   const name = createHash('sha256').update(realpathSync(folder)).digest('hex');
   const server = createServer((socket) => socket.destroy());
@@ -50,7 +50,7 @@ function lockBySocket(folder: string): Promise<FolderLock | undefined> {
   });
 }
 
-/** Undefined if another live process has it. */
+/** Locks by a file. Undefined if another live process has the lock. */
 export function lockByFile(folder: string, pid: number): FolderLock | undefined {
   const path = join(folder, 'lock');
   for (let tries = 1; tries <= 2; tries++) {
@@ -58,7 +58,7 @@ export function lockByFile(folder: string, pid: number): FolderLock | undefined 
       writeFileSync(path, String(pid), { flag: 'wx', mode: 0o600 });
       return { release: () => rmSync(path, { force: true }) };
     } catch {
-      // It exists: whose is it?
+      // The file exists: its owner may be dead.
       if (isAlive(readOwner(path))) return undefined;
       rmSync(path, { force: true });
     }
@@ -71,7 +71,7 @@ function readOwner(path: string): number | undefined {
     const pid = Number(readFileSync(path, 'utf8'));
     return Number.isInteger(pid) && pid > 0 ? pid : undefined;
   } catch {
-    return undefined; // Gone in the meantime.
+    return undefined; // Removed in the meantime.
   }
 }
 

@@ -13,8 +13,8 @@ import { queryMessage } from './wire-protocol.ts';
 /** WASI's number for an input/output error. On it PostgreSQL stops rather than lose a commit. */
 const WASI_EIO = 29;
 
-/** PGlite parses every answer once more and keeps the results until they are read through its own API: some 50
- *  kB for the statements of a call. After this many messages they are read. */
+/** Messages after which PGlite's own results are read. It parses every answer once more and keeps the results until
+ *  then: some 50 kB for the statements of a call. */
 const KEPT_MESSAGES_MAX = 200;
 /** PostgreSQL's Flush, which changes nothing at any time. */
 const FLUSH = Uint8Array.of(0x48, 0, 0, 0, 4);
@@ -22,10 +22,10 @@ const FLUSH = Uint8Array.of(0x48, 0, 0, 0, 4);
 export const START_PARAMETERS: readonly string[] = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
   ...['-c', 'fsync=on'],
-  // fdatasync does nothing there.
+  // fdatasync has no effect in PGlite.
   ...['-c', 'wal_sync_method=fsync'],
   ...['-c', 'shared_buffers=32MB'],
-  // The old log is reused soon; upkeep.ts asks for the checkpoints.
+  // Small, so that old log is reused soon; maintenance.ts requests the checkpoints.
   ...['-c', 'max_wal_size=64MB'],
   ...['-c', 'timezone=UTC'],
   // Statements may contain what callers said.
@@ -34,15 +34,15 @@ export const START_PARAMETERS: readonly string[] = [
 ];
 
 export interface PgliteEngine {
-  /** Runs one frontend message of the PostgreSQL protocol to its end; returns the answer's bytes, which are the
+  /** Runs one frontend message of the PostgreSQL protocol to its end. Returns the answer's bytes, which are the
    *  caller's. Throws if the engine broke: the process must end then. */
   execute(message: Uint8Array): Uint8Array;
-  /** Times that a file was flushed to the disk. */
+  /** Number of times that a file was flushed to the disk. */
   fsyncs(): number;
   close(): Promise<void>;
 }
 
-/** Makes a new cluster at `folder`, which must not exist. Takes seconds and 840 MB for a while. */
+/** Creates a cluster at `folder`, which must not exist. Takes seconds, and 840 MB while it runs. */
 export async function initialiseCluster(folder: string): Promise<void> {
   const database = await PGlite.create({
     fs: new NodeFS(folder),
@@ -75,7 +75,7 @@ export async function openPgliteEngine(
       kept += 1;
       if (kept === KEPT_MESSAGES_MAX) {
         kept = 0;
-        // If the engine broke, the next message finds out.
+        // If the engine broke, the next message fails.
         database.execProtocol(FLUSH, { syncToFs: false }).catch(() => undefined);
       }
       return answer;

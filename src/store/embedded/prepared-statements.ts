@@ -1,18 +1,18 @@
-// Our clients' unnamed statements, kept in the engine under names of their own: one that comes again is neither parsed nor,
-// where one plan is as good for all parameters, planned again. That is half of the work of a short statement. The
-// clients notice nothing. Source: PostgreSQL documentation, "Extended Query" and PREPARE (the choice of plans).
+// Keeps our clients' unnamed statements in the engine under names: a repeated one is neither parsed nor, where one plan
+// suits all parameters, planned again. That is half of the work of a short statement. Clients notice no difference.
+// Source: PostgreSQL documentation, "Extended Query" and PREPARE (the choice of plans).
 
 import type { Clock } from '../../std/clock.ts';
 import { queryMessage, statementText, type TransactionStatus } from './wire-protocol.ts';
 
-/** The gateway has some dozens that come often; each takes up to 200 kB. */
+/** Statements that are kept. The gateway has some dozens that are frequent; each takes up to 200 kB. */
 const STATEMENTS_MAX = 100;
-/** Texts that are known as harmless. */
+/** Texts that are known to be harmless. */
 const SEEN_MAX = 500;
-/** Plans were made for the sizes that the tables had, and the choice between one plan for all and one for each use
- *  depends on the first uses. */
+/** Time after which statements are prepared again: plans were made for the sizes that the tables had, and the choice
+ *  between one plan for all and one for each use depends on the first uses. */
 const KEPT_MS_MAX = 60_000;
-/** A longer one is made once (a list of values in its text). */
+/** Longest statement that is kept. A longer one is used once (a list of values in its text). */
 const STATEMENT_BYTES_MAX = 20_000;
 
 const PARSE = 0x50;
@@ -24,31 +24,31 @@ const OF_STATEMENT = 0x53;
 const PARSE_COMPLETE = 0x31;
 const PARSED = Buffer.from([PARSE_COMPLETE, 0, 0, 0, 4]);
 
-/** Statements that change no type that a kept one gives. */
+/** Statements that do not change the result types of a kept one. */
 const HARMLESS =
   /^\s*(?:\/\*[^*]*\*\/\s*)*(?:begin|start|commit|end|rollback|savepoint|release|set|show|select|with|insert|update|delete|lock|checkpoint|vacuum|analyze)\b/i;
 
-/** What a connection has of it. */
+/** State of one connection. */
 export interface Prepared {
-  /** Under which name the engine has its unnamed statement; undefined: under none. */
+  /** Name of its unnamed statement in the engine; undefined for none. */
   name: string | undefined;
 }
 
 export interface PreparedStatementsOptions {
   clock: Clock;
-  /** Undefined if the engine broke. */
+  /** Runs a message. Undefined if the engine broke. */
   execute: (message: Uint8Array) => Uint8Array | undefined;
 }
 
 export class PreparedStatements {
   readonly #execute: PreparedStatementsOptions['execute'];
   readonly #clock: Clock;
-  /** Names by text and types; the one not used for longest is first. */
+  /** Names by text and types, the least recently used first. */
   readonly #names = new Map<string, string>();
   readonly #seen = new Set<string>();
   #lastName = 0;
   #sinceMs: number;
-  /** The tables may have changed since. */
+  /** Whether the tables may have changed since the statements were prepared. */
   #isStale = false;
 
   constructor({ clock, execute }: PreparedStatementsOptions) {
@@ -57,7 +57,8 @@ export class PreparedStatements {
     this.#sinceMs = clock.monotonicMs();
   }
 
-  /** The answer to a message of a connection that keeps no state between transactions; `status` is that before it. */
+  /** The answer to a message of a connection that keeps no state between transactions. `status`: the transaction status
+   *  before it. */
   run(
     prepared: Prepared,
     status: TransactionStatus | undefined,
@@ -85,14 +86,14 @@ export class PreparedStatements {
     return this.#execute(message);
   }
 
-  /** Somebody else has discarded them. */
+  /** Forgets the names, as another client has discarded the statements. */
   forget(): void {
     this.#names.clear();
     this.#isStale = false;
   }
 
   #parse(prepared: Prepared, status: 'idle' | 'open', message: Buffer): Uint8Array | undefined {
-    // What changed the tables may be rolled back.
+    // The change of the tables may be rolled back.
     if (this.#isStale && status === 'open') return this.#execute(message);
     if (status === 'idle' && !this.#renew()) return undefined;
     const key = message.toString('latin1', 6);
@@ -118,7 +119,7 @@ export class PreparedStatements {
     return answer;
   }
 
-  /** Outside a transaction: drops what may be out of date. False if the engine broke. */
+  /** Drops outdated statements, outside a transaction. False if the engine broke. */
   #renew(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (!this.#isStale && nowMs - this.#sinceMs < KEPT_MS_MAX) return true;
@@ -127,7 +128,7 @@ export class PreparedStatements {
     return this.#execute(queryMessage('deallocate all')) !== undefined;
   }
 
-  /** Whether it leaves the tables as they are. If not, what is kept may be wrong after it. */
+  /** Whether the message leaves the tables as they are. If not, kept statements may be wrong after it. */
   #note(message: Buffer): boolean {
     const isHarmless = isOneHarmless(statementText(message));
     if (!isHarmless) this.#isStale = true;
@@ -139,7 +140,7 @@ export class PreparedStatements {
     this.#seen.add(key);
   }
 
-  /** False if the engine broke. */
+  /** Drops the least recently used statement if there are too many. False if the engine broke. */
   #makeRoom(): boolean {
     if (this.#names.size < STATEMENTS_MAX) return true;
     const [oldest] = this.#names;
@@ -154,19 +155,19 @@ function isOneHarmless(text: string): boolean {
   return HARMLESS.test(text) && (end === -1 || text.slice(end + 1).trim() === '');
 }
 
-/** Whether the client gave it no name. */
+/** Whether the client's statement has no name. */
 function isKeepable(message: Buffer): boolean {
   return message[5] === 0 && message.length <= STATEMENT_BYTES_MAX;
 }
 
-/** The message with this name where the client's has none. A portal stays as it is. */
+/** The message with this name for an unnamed statement. A portal keeps its name. */
 function named(message: Buffer, name: string): Buffer {
   if (message[0] === DESCRIBE) return isOfUnnamed(message) ? withName(message, 6, name) : message;
   const at = message.indexOf(0, 5) + 1;
   return message[at] === 0 ? withName(message, at, name) : message;
 }
 
-/** Whether a Describe or Close is of the unnamed statement. */
+/** Whether the message is a Describe or Close of the unnamed statement. */
 function isOfUnnamed(message: Buffer): boolean {
   return message[5] === OF_STATEMENT && message[6] === 0;
 }

@@ -15,23 +15,23 @@ import type { Clock, Timer } from '../../std/clock.ts';
 import { isObject } from '../../std/json.ts';
 import { RestartBackoff } from '../../std/restart-backoff.ts';
 
-/** A first start on a slow disk creates a whole cluster. */
+/** Deadline of a start: the first one on a slow disk creates a whole cluster. */
 const START_MS_MAX = 90_000;
-/** Limit of statements that wait for a restart of the engine. */
+/** Longest wait of statements for a restart of the engine. */
 const READY_MS_MAX = 5_000;
-/** The engine's last checkpoint. After this the engine is killed, which loses nothing. */
+/** Longest wait for the engine's last checkpoint. After it the engine is killed, which loses nothing. */
 const CLOSE_MS_MAX = 10_000;
-/** The last output of the process before it died. */
+/** Characters of the process's last output that are kept for the error. */
 const LAST_WORDS_CHARACTERS_MAX = 2_000;
-/** Between two reports of slow statements. */
+/** Pause between two reports of slow statements. */
 const SLOW_EVERY_MS = 10_000;
 const SQL_CHARACTERS_MAX = 500;
-/** The kernel's limit for the path of a unix socket, less PostgreSQL's file name. */
+/** Longest path of the socket's folder: the kernel's limit for a unix socket, less PostgreSQL's file name. */
 const SOCKET_FOLDER_BYTES_MAX = 85;
 
 export interface EmbeddedDatabaseOptions {
   dataFolder: string;
-  /** For the template of new databases. Default: `.cache/patchbay` in the home folder. */
+  /** Cache folder for the template of new databases. Default: `.cache/patchbay` in the home folder. */
   cacheFolder?: string | undefined;
   clock: Clock;
   log: Log;
@@ -57,12 +57,12 @@ export class EmbeddedDatabase {
     this.socketFolder = embeddedSocketFolder(resolve(options.dataFolder));
   }
 
-  /** The process id, for tests that kill it. */
+  /** Process id, for tests that kill it. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Throws STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE. */
+  /** Starts the process. Throws STORE_LOCKED, STORE_NOT_DURABLE, STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#run();
     this.#pause.noteHealthy();
@@ -100,11 +100,11 @@ export class EmbeddedDatabase {
         timer.cancel();
         done();
       });
-      child.send('close', () => undefined); // The process is already ending if it cannot be reached.
+      child.send('close', () => undefined); // An unreachable process is already ending.
     });
   }
 
-  /** One run of the process: resolves when it serves. */
+  /** Starts the process once; resolves when it serves. */
   #run(): Promise<void> {
     const { path, execArgv } = entryPoint('./embedded-process.ts', import.meta.url);
     const child = fork(path, this.#arguments(), {
@@ -155,7 +155,7 @@ export class EmbeddedDatabase {
     this.#startLater();
   }
 
-  /** Calls wait for the engine while it works for others. */
+  /** Logs slow statements: calls wait for the engine meanwhile. */
   #reportSlow({ traffic, ms, sql }: Record<string, unknown>): void {
     const { clock, log } = this.#options;
     const now = clock.monotonicMs();
@@ -189,7 +189,7 @@ export class EmbeddedDatabase {
 
 const SOCKET_NAME = '.s.PGSQL.5432';
 
-/** The data folder, or, where its path is too long for a socket, another folder of ours. */
+/** Folder of the socket: the data folder, or another folder of ours if its path is too long. */
 export function embeddedSocketFolder(dataFolder: string): string {
   if (Buffer.byteLength(dataFolder) <= SOCKET_FOLDER_BYTES_MAX) return dataFolder;
   const name = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);

@@ -1,12 +1,12 @@
-// The priority queue of connections that wait for the embedded engine, which serves one at a time: those of calls go
-// before those of the API, these before maintenance. Ageing keeps it fair: who has waited for long goes in the order
-// of arrival with those of calls, so that nothing starves.
+// Priority queue of connections that wait for the embedded engine, which serves one at a time: calls before the API,
+// the API before maintenance. Ageing keeps it fair: after a long wait, a connection is served in the order of arrival
+// with those of calls.
 
-/** What a connection is for, the first to be served first. */
+/** Purpose of a connection, the highest priority first. */
 export type Traffic = 'calls' | 'api' | 'maintenance';
 
-/** After this wait a turn is as urgent as one of calls. Of the API: longer than its statements take, and no wait that
- *  a client notices. Maintenance has a minute until the next time. */
+/** Wait in milliseconds after which a turn is as urgent as one of calls. For the API: longer than its statements take,
+ *  and shorter than a client notices. Maintenance has a minute until its next step. */
 const AGED_AFTER_MS: Record<Traffic, number> = { calls: 0, api: 250, maintenance: 2_000 };
 const RANKS: Record<Traffic, number> = { calls: 0, api: 1, maintenance: 2 };
 
@@ -16,7 +16,7 @@ interface Waiting<T> {
   sinceMs: number;
 }
 
-/** As long as there are connections; the server limits these. */
+/** Queue whose length the server limits by its connections. */
 export class TurnQueue<T> {
   readonly #waiting: Waiting<T>[] = [];
 
@@ -28,9 +28,9 @@ export class TurnQueue<T> {
     this.#waiting.push({ item, traffic, sinceMs: nowMs });
   }
 
-  /** Whose turn it is. */
+  /** The next turn; undefined if none waits. */
   take(nowMs: number): T | undefined {
-    // In the order of arrival: of equal rank the first one found is the one that waits longest.
+    // In the order of arrival: of equal rank the first one found waits longest.
     let next = -1;
     let best = Number.POSITIVE_INFINITY;
     for (const [at, { traffic, sinceMs }] of this.#waiting.entries()) {

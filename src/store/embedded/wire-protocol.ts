@@ -4,23 +4,24 @@
 
 import type { Traffic } from './turn-queue.ts';
 
-/** By these names the engine knows connections that keep no state between transactions, and what they are for. */
+/** Application names by which the engine recognises connections that keep no state between transactions, and their
+ *  purpose. */
 export const APPLICATION_NAMES: Record<Traffic, string> = {
   calls: 'patchbay-calls',
   api: 'patchbay',
   maintenance: 'patchbay-maintenance',
 };
 
-/** Undefined for one that is not ours, such as psql. */
+/** Purpose of a connection; undefined for one that is not ours, such as psql. */
 export function trafficOf(applicationName: string): Traffic | undefined {
   if (applicationName === APPLICATION_NAMES.calls) return 'calls';
   if (applicationName === APPLICATION_NAMES.api) return 'api';
   return applicationName === APPLICATION_NAMES.maintenance ? 'maintenance' : undefined;
 }
 
-/** One statement, or one workflow with all its prompts. A larger message does not come from our clients. */
+/** Longest message: one statement, or one workflow with all its prompts. Our clients send no longer one. */
 export const WIRE_MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
-/** A startup message holds a few short settings. */
+/** Longest startup message, which has a few short settings. */
 const STARTUP_BYTES_MAX = 10_000;
 
 const PROTOCOL_3 = 3;
@@ -30,7 +31,7 @@ const GSS_REQUEST = 80_877_104;
 
 export type Startup =
   | { kind: 'start'; settings: ReadonlyMap<string, string> }
-  /** An encryption request: to be answered with `N`, then the client starts. */
+  /** An encryption request: the answer is `N`, after which the client starts. */
   | { kind: 'encrypt' }
   | { kind: 'cancel' }
   | { kind: 'malformed' };
@@ -40,7 +41,7 @@ export class FrontendMessages {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** Bytes in the buffer. */
+  /** Number of bytes in the buffer. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -59,7 +60,7 @@ export class FrontendMessages {
     return message === undefined ? undefined : parseStartup(message);
   }
 
-  /** The next message with its type byte and length, once it is complete; null if there can never be one. */
+  /** The next message with its type byte and length, once it is complete; null if it can never be one. */
   next(): Buffer | null | undefined {
     const length = this.#peek(5)?.readInt32BE(1);
     if (length === undefined) return undefined;
@@ -75,7 +76,7 @@ export class FrontendMessages {
     return true;
   }
 
-  /** The first `count` bytes in one piece, not removed. */
+  /** The first `count` bytes in one piece; they stay in the buffer. */
   #peek(count: number): Buffer | undefined {
     if (this.#bytes < count) return undefined;
     const first = this.#chunks[0];
@@ -129,7 +130,7 @@ export function isStatement(message: Uint8Array): boolean {
 /** The SQL of such a message, without parameters. */
 export function statementText(message: Uint8Array): string {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-  // A statement to be prepared has a name first.
+  // A statement to be prepared begins with its name.
   const from = bytes[0] === 0x50 ? bytes.indexOf(0, 5) + 1 : 5;
   const end = bytes.indexOf(0, from);
   return bytes.toString('utf8', from, end === -1 ? bytes.length : end);
@@ -152,9 +153,9 @@ export function welcome(): Buffer {
   ]);
 }
 
-/** As our driver begins a transaction. */
+/** Message with which our driver begins a transaction. */
 export const BEGIN = queryMessage('begin');
-/** The server's answer to it. */
+/** Answer to `BEGIN`. */
 export const BEGUN = Buffer.concat([
   message('C', Buffer.from('BEGIN\0')),
   message('Z', Buffer.from('T')),
@@ -194,7 +195,7 @@ export function mustBeReadyAfter(message: Uint8Array, answer: Uint8Array): boole
   return isSync || (isQuery && !beginsCopy(answer));
 }
 
-/** `G`, `H` and `W`: the client or the engine goes on with copy data. */
+/** Whether the answer starts a copy (`G`, `H` or `W`), after which the client or the engine sends copy data. */
 function beginsCopy(answer: Uint8Array): boolean {
   return answer[0] === 0x47 || answer[0] === 0x48 || answer[0] === 0x57;
 }

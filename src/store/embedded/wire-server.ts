@@ -26,15 +26,16 @@ import {
   welcome,
 } from './wire-protocol.ts';
 
-/** Our own pool has ten, and five for each of 32 workers; the rest is for psql. */
+/** Connections at once. Our own pool has ten, and each of 32 workers five; the rest is for psql. */
 const CONNECTIONS_MAX = 200;
-/** Time for the owner to send its next message, because all others wait for it. */
+/** Longest silence of the owner between two messages, because all others wait for it. */
 const OWNER_SILENT_MS_MAX = 15_000;
 /** Bytes of statements that a client sends ahead while it waits. */
 const UNSERVED_BYTES_MAX = 2 * WIRE_MESSAGE_BYTES_MAX;
-/** Bytes of answers that a client has not read; beyond it the client is disconnected. */
+/** Bytes of unread answers. Beyond, the client is disconnected. */
 const UNREAD_BYTES_MAX = 256 * 1024 * 1024;
-/** A statement beside calls that takes longer is reported: calls wait for it, and the engine cannot be interrupted. */
+/** Duration from which a statement beside calls is reported: calls wait for it, and the engine cannot be
+ *  interrupted. */
 const STATEMENT_MS_MAX = 50;
 
 export interface EngineServerOptions {
@@ -56,15 +57,15 @@ export interface SlowStatement {
 interface Session {
   socket: Socket;
   messages: FrontendMessages;
-  /** Undefined until it has started. */
+  /** Application name; undefined until the session has started. */
   application: string | undefined;
-  /** The message with the SQL that it carries out. */
+  /** The message whose SQL the session runs. */
   statement: Uint8Array | undefined;
   prepared: Prepared;
-  /** Undefined while the engine is in the middle of its messages. */
+  /** Transaction status; undefined while the engine is in the middle of its messages. */
   status: TransactionStatus | undefined;
   isWaiting: boolean;
-  /** It has begun a transaction, and the engine has not: that is done with its first statement. */
+  /** Whether it has begun a transaction that the engine begins with its first statement. */
   isBeginning: boolean;
   hasLeft: boolean;
 }
@@ -147,8 +148,8 @@ export class PostgresWireServer {
     this.#scheduleTurn();
   }
 
-  /** Whether it says no more than that its transaction begins. The engine is free for others until its first statement
-   *  has come, which takes a client as long as its event loop is busy. */
+  /** Whether the message only begins a transaction. The engine stays free for others until the first statement arrives,
+   *  which may take as long as the client's event loop is busy. */
   #begins(session: Session): boolean {
     if (session.isBeginning || !session.messages.takeIf(BEGIN)) return false;
     session.isBeginning = true;
@@ -156,7 +157,7 @@ export class PostgresWireServer {
     return session.messages.bytes === 0;
   }
 
-  /** Whether the session has started and may be served. */
+  /** Starts the session. Returns whether it may be served. */
   #start(session: Session): boolean {
     for (;;) {
       const startup = session.messages.startup();
@@ -175,7 +176,7 @@ export class PostgresWireServer {
     }
   }
 
-  /** After everything that has arrived is read: the most urgent of it goes first. */
+  /** Schedules a turn after everything that has arrived is read, so that the most urgent message is first. */
   #scheduleTurn(): void {
     if (this.#isTurnDue || this.#owner !== undefined || this.#waiting.length === 0) return;
     this.#isTurnDue = true;
@@ -199,7 +200,7 @@ export class PostgresWireServer {
   /** Serves the owner until it has nothing more; then releases the engine if it is idle. */
   #serve(session: Session): void {
     this.#silence?.cancel();
-    // A statement is five messages: their answers go out in one write.
+    // One statement has five messages: their answers are sent in one write.
     session.socket.cork();
     const isServed = this.#answer(session);
     session.socket.uncork();
@@ -231,14 +232,14 @@ export class PostgresWireServer {
       session.status = statusAfter(answer);
       session.socket.write(answer);
       if (session.status === undefined && mustBeReadyAfter(message, answer)) {
-        // After a panic (a full disk, a failed fsync) it sends no more.
+        // After a panic (a full disk, a failed fsync) the engine sends no more.
         this.#options.broken(new Error('the engine does not come to rest'));
         return false;
       }
     }
   }
 
-  /** False if the engine broke. */
+  /** Begins the transaction in the engine. False if the engine broke. */
   #begin(session: Session): boolean {
     session.isBeginning = false;
     const answer = this.#execute(BEGIN);
@@ -276,7 +277,7 @@ export class PostgresWireServer {
   }
 
   #release(session: Session): void {
-    // Others may have made settings that would live on in our session.
+    // Other clients may have changed settings of the shared session.
     if (trafficOf(session.application ?? '') === undefined) {
       if (this.#execute(queryMessage('discard all')) === undefined) return;
       this.#prepared.forget();
@@ -287,7 +288,7 @@ export class PostgresWireServer {
   #executeFor(session: Session, message: Buffer): Uint8Array | undefined {
     const { clock, onSlow } = this.#options;
     const traffic = trafficOf(session.application ?? '');
-    // Statements of others may have a name.
+    // Other clients' statements may have a name.
     if (traffic === undefined) return this.#execute(message);
     if (isStatement(message)) session.statement = message;
     const startedMs = clock.monotonicMs();
@@ -299,7 +300,7 @@ export class PostgresWireServer {
     return answer;
   }
 
-  /** Undefined if the engine broke; no client is served after that. */
+  /** The answer to a message. Undefined if the engine broke; no client is served after that. */
   #execute(message: Uint8Array): Uint8Array | undefined {
     try {
       return this.#options.engine.execute(message);

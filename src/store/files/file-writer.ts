@@ -1,6 +1,6 @@
-// A file that grows during a call. Nothing here waits for the disk: bytes are copied to the writing thread. Bytes
-// that a full or broken disk refuses are silence in the file, everything else is in its place; the first error is
-// stored, and `close` throws it.
+// A file that grows during a call. Nothing here waits for the disk: bytes are copied to the writing thread. Bytes that
+// a full or broken disk refuses are silence in the file, and all others are in their place; `close` throws the first
+// error.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { recordingLostBytes } from '../../metrics/metrics.ts';
@@ -97,7 +97,7 @@ export class LocalFileWriter implements FileWriter {
   }
 }
 
-/** An error of the file system as one of ours. */
+/** The GatewayError of a file system error. */
 export function diskError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

@@ -1,5 +1,5 @@
 // Files on the local disk, under one folder. Keys are names with slashes; each is checked before it becomes a path.
-// Files appear completely at once or not at all.
+// Files appear completely or not at all.
 
 import { createReadStream } from 'node:fs';
 import {
@@ -20,20 +20,20 @@ import type { FileStore, FileWriter } from './file-store.ts';
 import { diskError, LocalFileWriter } from './file-writer.ts';
 import { WriteThread } from './write-thread.ts';
 
-/** Files that are being stored. No key leads here: none begins with a dot. */
+/** Folder of files that are being stored. No key begins with a dot, so none leads here. */
 const UNFINISHED = '.unfinished';
-/** No upload takes that long; older files were left behind by a killed process. */
+/** Age from which an incomplete file is that of a killed process: no upload takes that long. */
 const UNFINISHED_MS_MAX = 3_600_000;
-/** Of an upload, gathered for one write: each write is a trip to a thread and back, for which the event loop's core is
- *  taken. Pieces may be small. */
+/** Bytes of an upload that are gathered for one write: each write is a round trip to a thread, during which the event
+ *  loop's core is busy. Pieces may be small. */
 const GATHERED_BYTES = 262_144;
 const GATHERED_PIECES_MAX = 16;
 const KEY_CHARACTERS_MAX = 300;
 const KEY_PARTS_MAX = 8;
-/** A part begins with a letter, a digit, `_` or `-`: no `.`, no `..`, nothing hidden. */
+/** One part of a key. It begins with a letter, a digit, `_` or `-`: no `.`, no `..`, nothing hidden. */
 const KEY_PART = /^[\p{L}\p{N}_-][\p{L}\p{N} ._@+()-]{0,120}$/u;
 
-/** Throws FILE_KEY_INVALID unless `key` names a file below the folder. */
+/** Checks that `key` names a file below the folder. Throws FILE_KEY_INVALID. */
 export function checkFileKey(key: string): void {
   const parts = key.split('/');
   const isValid =
@@ -55,7 +55,7 @@ export class LocalFileStore implements FileStore {
     this.#random = random;
   }
 
-  /** An older file of that key is replaced. Throws FILE_KEY_INVALID, STORE_FULL. */
+  /** Creates a file that grows; replaces an older one of that key. Throws FILE_KEY_INVALID, STORE_FULL. */
   async create(key: string): Promise<FileWriter> {
     const path = this.#path(key);
     try {
@@ -66,7 +66,7 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Throws FILE_KEY_INVALID, STORE_FULL. */
+  /** Stores a file. Throws FILE_KEY_INVALID, STORE_FULL. */
   async write(key: string, bytes: Uint8Array): Promise<void> {
     await this.#store(key, (unfinished) => writeDurably(unfinished, bytes));
   }
@@ -77,7 +77,7 @@ export class LocalFileStore implements FileStore {
     await this.#store(key, (unfinished) => receiveDurably(unfinished, source, bytesMax));
   }
 
-  /** `write` makes the file at the path that it is given, and sees to it that it is on the disk. */
+  /** Stores the file that `write` creates, and flushes, at the given path. */
   async #store(key: string, write: (unfinished: string) => Promise<void>): Promise<void> {
     const path = this.#path(key);
     const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
@@ -120,7 +120,7 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** `range` is inclusive. Throws FILE_NOT_FOUND. */
+  /** Reads a file. `range` is inclusive. Throws FILE_NOT_FOUND. */
   async read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream> {
     const path = this.#path(key);
     try {
@@ -131,7 +131,7 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** Throws FILE_NOT_FOUND. */
+  /** Reads a whole file. Throws FILE_NOT_FOUND. */
   async readAll(key: string): Promise<Buffer> {
     try {
       return await readFile(this.#path(key));
@@ -140,7 +140,7 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  /** No error if there is none. */
+  /** Removes a file. Succeeds if it does not exist. */
   async remove(key: string): Promise<void> {
     await rm(this.#path(key), { force: true });
   }
@@ -182,7 +182,7 @@ async function writeAll(file: FileHandle, pieces: Uint8Array[]): Promise<void> {
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const { bytesWritten } = await file.writev(pieces);
   if (bytesWritten === bytes) return;
-  // A disk that is full takes a part, and refuses the rest.
+  // A full disk writes a part, and refuses the rest.
   await file.writeFile(Buffer.concat(pieces).subarray(bytesWritten));
 }
 
@@ -196,7 +196,7 @@ async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** The name of a new file is on the disk only when its folder is flushed. */
+/** Flushes the folder: only then is the name of a new file on the disk. */
 async function flushFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
@@ -206,7 +206,8 @@ async function flushFolder(path: string): Promise<void> {
   }
 }
 
-/** Errors of files have the name of the failed system call; those of a socket do not. */
+/** Whether the error is one of the file system: those have the name of the failed system call, those of a socket do
+ *  not. */
 function isOfDisk(error: unknown): boolean {
   if (!(error instanceof Error) || !('syscall' in error)) return false;
   return ['open', 'write', 'writev', 'fsync', 'rename', 'mkdir', 'close'].includes(

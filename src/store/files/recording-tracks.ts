@@ -1,5 +1,5 @@
-// One channel of a stored stereo recording, or both mixed, as a WAV file that is derived while reading. 44-byte
-// header and 16-bit PCM, as pipeline/recorder writes it.
+// One channel of a stored stereo recording, or both mixed, as a WAV file that is derived while reading. 44-byte header
+// and 16-bit PCM, as pipeline/recorder writes it.
 
 import { Readable, Transform } from 'node:stream';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -12,7 +12,7 @@ const HEADER_BYTES = 44;
 /** Bytes of one sample pair: two channels stored, one sent. */
 const STEREO_BYTES = 4;
 const MONO_BYTES = 2;
-/** Of what pipeline/recorder writes. */
+/** Sample rate of the recordings that pipeline/recorder writes. */
 const RATE_HZ = 8_000;
 const CHANNELS_OFFSET = 22;
 const RATE_OFFSET = 24;
@@ -23,7 +23,7 @@ export function trackBytes(storedBytes: number): number {
   return HEADER_BYTES + momentsIn(storedBytes) * MONO_BYTES;
 }
 
-/** Length of a stored recording of `storedBytes`. */
+/** Length in seconds of a stored recording of `storedBytes`. */
 export function recordedSeconds(storedBytes: number): number {
   return momentsIn(storedBytes) / RATE_HZ;
 }

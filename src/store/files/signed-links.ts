@@ -1,4 +1,4 @@
-// Signed links to stored files: they work without a key for a limited time, to read a file or to upload one. The
+// Signed links to stored files: with one, a file can be read or uploaded without a key for a limited time. The
 // signature covers everything that a link grants. The API serves and accepts the files.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -6,18 +6,18 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deriveKey, type SecretKey } from '../secrets/secret-keys.ts';
 
-/** Longest life of a link; a client that needs the file next month requests another. */
+/** Longest life of a link, in seconds. A client that needs the file later requests another. */
 export const LINK_LIFE_S_MAX = 7 * 24 * 3_600;
 
 export interface LinkedFile {
   key: string;
-  /** Shown in the browser instead of saved. */
+  /** Whether the file is shown in the browser instead of saved. */
   inline: boolean;
-  /** The name under which it is saved; null for the last part of the key. */
+  /** File name for saving; null for the last part of the key. */
   fileName: string | null;
 }
 
-/** A file that someone may send, once. */
+/** A file that a client may upload, once. */
 export interface LinkedUpload {
   key: string;
   /** The Content-Type that the upload must have. */
@@ -28,7 +28,7 @@ export interface LinkedUpload {
 export interface FileLinksOptions {
   keys: readonly SecretKey[];
   clock: Clock;
-  /** The API's path for files, without a slash at its end. */
+  /** The API's path for files, without a trailing slash. */
   basePath: string;
 }
 
@@ -43,7 +43,7 @@ export class FileLinks {
     this.#basePath = basePath;
   }
 
-  /** A path with its query, valid for GET and HEAD. `expiresInS` is limited to a week. */
+  /** Signs a link for GET and HEAD: a path with its query. `expiresInS` is limited to a week. */
   sign(file: LinkedFile & { expiresInS: number }): string {
     const expires = this.#endOf(file.expiresInS);
     const inline = file.inline ? '&inline=1' : '';
@@ -51,15 +51,15 @@ export class FileLinks {
     return this.#link(file.key, `expires=${expires}${inline}${name}`, readText(file, expires));
   }
 
-  /** A path with its query, valid for PUT. `expiresInS` is limited to a week. */
+  /** Signs a link for PUT: a path with its query. `expiresInS` is limited to a week. */
   signUpload(upload: LinkedUpload & { expiresInS: number }): string {
     const expires = this.#endOf(upload.expiresInS);
     const query = `expires=${expires}&type=${encoded(upload.contentType)}&size=${upload.bytesMax}`;
     return this.#link(upload.key, query, uploadText(upload, expires));
   }
 
-  /** The grant of a request. `key` is the path after the base, percent signs decoded; `query` as received.
-   *  Throws FILE_LINK_INVALID. */
+  /** The grant of a request. `key`: the path after the base, percent-decoded; `query` as received. Throws
+   *  FILE_LINK_INVALID. */
   verify(request: {
     method: string;
     key: string;
@@ -78,7 +78,7 @@ export class FileLinks {
     return file;
   }
 
-  /** The same for an upload. Throws FILE_LINK_INVALID. */
+  /** The grant of an upload's request. Throws FILE_LINK_INVALID. */
   verifyUpload(request: { key: string; query: Readonly<Record<string, unknown>> }): LinkedUpload {
     const { type, size } = request.query;
     if (typeof type !== 'string' || typeof size !== 'string' || !/^\d{1,15}$/.test(size)) {
@@ -117,7 +117,8 @@ export class FileLinks {
   }
 }
 
-/** What needs no encoding. A list of runs has two hundred links, whose encoding took as long as their signatures. */
+/** Paths that need no encoding. A list of runs has two hundred links, whose encoding took as long as their
+ *  signatures. */
 const PLAIN_PATH = /^[\w./-]*$/;
 
 function encoded(text: string): string {

@@ -1,5 +1,5 @@
-// The event loop's side of the write ring buffer: copies the bytes to write, in order, and gets the results later.
-// It never waits: if the disk does not keep up, it takes nothing more until there is space.
+// The event loop's side of the write ring buffer: copies the bytes to write, in order, and gets the results later. It
+// never waits: if the disk is too slow, it refuses bytes until there is space.
 
 import { getSystemErrorName } from 'node:util';
 import {
@@ -11,14 +11,14 @@ import {
 
 /** The writes of one file. */
 export interface FileWrites {
-  /** Copies `bytes` to be written at `position`. False if there is no space: nothing was taken then. */
+  /** Copies `bytes` to be written at `position`. False if there is no space; nothing was copied then. */
   write(bytes: Uint8Array, position: number, isPatch: boolean): boolean;
-  /** Resolves when everything taken is written, or has failed. Nothing may be written meanwhile. */
+  /** Resolves when all copied bytes are written, or have failed. Nothing may be written meanwhile. */
   finish(): Promise<void>;
 }
 
-/** `bytes` that were taken are missing in the file; patches do not count. `reason` is a system error code, such
- *  as ENOSPC. */
+/** Reports that `bytes` copied bytes are missing in the file; patches do not count. `reason` is a system error code,
+ *  such as ENOSPC. */
 export type OnFailed = (bytes: number, reason: string) => void;
 
 interface OpenFile {
@@ -33,10 +33,10 @@ export class WriteQueue {
   readonly #wake: () => void;
   readonly #files = new Map<number, OpenFile>();
   #lastId = 0;
-  /** Queued operations, and those whose result is known. Counters that overflow. */
+  /** Number of queued operations, and of those whose result is known. The counters overflow. */
   #queued = 0;
   #known = 0;
-  /** Where the newest bytes end. */
+  /** End of the newest bytes in the buffer. */
   #end = 0;
   #isOver = false;
 
@@ -46,12 +46,12 @@ export class WriteQueue {
     this.#wake = wake;
   }
 
-  /** Files that wait to be finished. */
+  /** Number of files that wait to be finished. */
   get closings(): number {
     return Atomics.load(this.#ring.state, RING_STATE.closings);
   }
 
-  /** `descriptor` stays open until `finish` has resolved. */
+  /** Opens a file for writes. `descriptor` must stay open until `finish` has resolved. */
   open(descriptor: number, onFailed: OnFailed): FileWrites {
     this.#lastId = (this.#lastId + 1) | 0;
     const file: OpenFile = { id: this.#lastId, waiting: 0, onFailed, onFinished: undefined };
@@ -72,7 +72,7 @@ export class WriteQueue {
     while (this.#known !== done) this.#settle(this.#ring.field(this.#known, RING_FIELD.error));
   }
 
-  /** The thread is gone: queued bytes have failed, and so do all that follow. */
+  /** The thread has ended: queued bytes have failed, as do all that follow. */
   abandon(): void {
     this.collectResults();
     this.#isOver = true;
@@ -106,8 +106,8 @@ export class WriteQueue {
     return true;
   }
 
-  /** Position at which `length` bytes fit in one piece. With an empty queue it is the start, so that no more
-   *  memory is used than the disk is behind. */
+  /** Position at which `length` bytes fit in one piece; undefined if there is none. With an empty queue it is the
+   *  start, so that no more memory is used than the disk is behind. */
   #place(length: number): number | undefined {
     const size = this.#ring.bytes.length;
     const waiting = (this.#queued - this.#known) | 0;

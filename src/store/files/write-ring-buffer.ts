@@ -1,10 +1,10 @@
-// The write ring buffer: memory shared by the event loop and the thread that writes the files of all calls. One
-// side queues (write-queue), the other writes (write-worker); neither waits for the other.
+// The write ring buffer: memory shared by the event loop and the thread that writes the files of all calls. One side
+// queues (write-queue), the other writes (write-worker); neither waits for the other.
 
-/** Two for each second of a recording: 8 seconds of a thousand calls. A power of two. */
+/** Queued operations, two for each second of a recording: 8 seconds of a thousand calls. A power of two. */
 const OPERATIONS_MAX = 16_384;
 
-/** Ints of an operation. */
+/** Number of ints in an operation. */
 const FIELDS = 6;
 export const RING_FIELD = {
   file: 0,
@@ -18,7 +18,7 @@ export const RING_FIELD = {
 /** Ints with the progress of both sides. The first two are counters that overflow. */
 export const RING_STATE = { queued: 0, done: 1, wakeUps: 2, openFiles: 3, closings: 4 } as const;
 
-/** The form that is passed to the thread. */
+/** Buffers in the form that is passed to the thread. */
 export interface SharedWrites {
   state: SharedArrayBuffer;
   operations: SharedArrayBuffer;
@@ -29,7 +29,7 @@ export interface SharedWrites {
 /** Writes `bytes` at `position`, or some of them from the start; returns how many. Throws system errors. */
 export type WriteAt = (descriptor: number, bytes: Uint8Array, position: number) => number;
 
-/** `bytesMax` is memory that is used only as far as writes pile up. */
+/** Allocates the buffers. `bytesMax` is memory that is used only as far as writes pile up. */
 export function shareWrites(bytesMax: number): SharedWrites {
   return {
     state: new SharedArrayBuffer(Object.keys(RING_STATE).length * Int32Array.BYTES_PER_ELEMENT),
@@ -44,7 +44,7 @@ export class WriteRingBuffer {
   readonly state: Int32Array;
   readonly bytes: Uint8Array;
   readonly #operations: Int32Array;
-  /** Beyond 32 bits. */
+  /** Positions, which may exceed 32 bits. */
   readonly #positions: Float64Array;
 
   constructor(shared: SharedWrites) {
@@ -54,7 +54,7 @@ export class WriteRingBuffer {
     this.#positions = new Float64Array(shared.positions);
   }
 
-  /** `nth` is a count of STATE. */
+  /** One field of an operation. `nth`: a count of RING_STATE. */
   field(nth: number, field: number): number {
     return this.#operations[(nth & (OPERATIONS_MAX - 1)) * FIELDS + field] as number;
   }
@@ -67,7 +67,7 @@ export class WriteRingBuffer {
     this.#positions[nth & (OPERATIONS_MAX - 1)] = position;
   }
 
-  /** Carries out the oldest queued operation; false if there is none. */
+  /** Carries out the oldest queued operation. False if there is none. */
   dequeue(write: WriteAt): boolean {
     const nth = Atomics.load(this.state, RING_STATE.done);
     if (nth === Atomics.load(this.state, RING_STATE.queued)) return false;
@@ -81,7 +81,7 @@ export class WriteRingBuffer {
   }
 }
 
-/** The number of the system's error, below zero; 0 if all was written. */
+/** Writes all bytes. Returns 0, or the negative number of the system's error. */
 function writeAll(write: WriteAt, descriptor: number, bytes: Uint8Array, position: number): number {
   try {
     for (let done = 0; done < bytes.length; ) {
@@ -96,5 +96,5 @@ function writeAll(write: WriteAt, descriptor: number, bytes: Uint8Array, positio
   }
 }
 
-/** An error number of no system. */
+/** Error number that no system has. */
 export const UNKNOWN_ERROR = -1_000_000;

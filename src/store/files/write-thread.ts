@@ -1,18 +1,18 @@
-// The thread that writes the files of all calls: one per process. A disk that blocks holds up this thread and
-// nothing else. It starts with the first file.
+// The thread that writes the files of all calls: one per process, so that a disk that blocks delays only it. Starts
+// with the first file.
 
 import { Worker } from 'node:worker_threads';
 import { workerEntry } from '../../runtime/entry-point.ts';
 import { type FileWrites, type OnFailed, WriteQueue } from './write-queue.ts';
 import { RING_STATE, shareWrites, WriteRingBuffer } from './write-ring-buffer.ts';
 
-/** Buffer for a disk that does not keep up: two seconds of a thousand calls, twenty of a hundred. */
+/** Bytes that are buffered for a slow disk: two seconds of a thousand calls, twenty of a hundred. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 export class WriteThread {
   #running: Running | undefined;
 
-  /** `descriptor` stays open until the writes are finished. */
+  /** Opens a file for writes. `descriptor` must stay open until the writes are finished. */
   open(descriptor: number, onFailed: OnFailed): FileWrites {
     const known = this.#running;
     const running = known === undefined || known.isOver ? new Running() : known;
@@ -21,7 +21,7 @@ export class WriteThread {
   }
 }
 
-/** From the start of the thread to its end; no fault of a disk ends it. */
+/** State from the start of the thread to its end. No disk error ends it. */
 class Running {
   readonly queue: WriteQueue;
   isOver = false;
@@ -46,7 +46,7 @@ class Running {
     this.#worker.unref();
   }
 
-  /** The process stays alive only for files that are being finished. */
+  /** Keeps the process alive only while files are being finished. */
   #hold(): void {
     if (this.queue.closings > 0) this.#worker.ref();
     else this.#worker.unref();

@@ -1,5 +1,5 @@
-// The worker of write-thread: carries out writes one after another. It polls for new ones, so that not every write
-// has to wake it; only a file that is being finished wakes it.
+// The worker of write-thread: carries out writes one after another. It polls for new ones, so that not every write has
+// to wake it; only a file that is being finished wakes it.
 
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -12,9 +12,9 @@ import {
   WriteRingBuffer,
 } from './write-ring-buffer.ts';
 
-/** Twenty polls a second. A killed process loses what it queued in between. */
+/** Pause between two polls. A killed process loses the bytes that it queued in between. */
 const LOOK_MS = 50;
-/** While files are being finished, the event loop gets the progress this often. */
+/** Pause between two progress messages to the event loop while files are being finished. */
 const TELL_MS = 20;
 
 const ring = new WriteRingBuffer(workerData as SharedWrites);

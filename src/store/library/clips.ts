@@ -1,4 +1,4 @@
-// The library of clips, kept by organization. Source: contract §10.3.
+// Audio clips of organizations. Source: contract §10.3.
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -14,7 +14,7 @@ export type NewClip = Pick<
 > & { workflowId: string | null };
 
 export interface ClipFilter {
-  /** The clips of that agent, and those for every agent. */
+  /** Selects the clips of that agent, and those for every agent. Default: all. */
   workflowId?: string;
   ttsProvider?: string;
   ttsModel?: string;
@@ -30,7 +30,7 @@ export class ClipRepository {
     this.#context = context;
   }
 
-  /** All of them or none. Throws CLIP_NAME_TAKEN, WORKFLOW_NOT_FOUND. */
+  /** Stores all clips or none. Throws CLIP_NAME_TAKEN, WORKFLOW_NOT_FOUND. */
   async create(
     owner: { organizationId: string; userId: string },
     clips: readonly NewClip[],
@@ -78,7 +78,7 @@ export class ClipRepository {
     });
   }
 
-  /** Newest first. */
+  /** One page of clips, newest first. */
   async list(
     organizationId: string,
     filter: ClipFilter,
@@ -99,7 +99,7 @@ export class ClipRepository {
     return { clips: rows.map(toClip), total: Number(total) };
   }
 
-  /** The existing ones, in no order. */
+  /** The clips among `refs` that exist, in no order. */
   async find(organizationId: string, refs: readonly ClipRef[]): Promise<Clip[]> {
     const wanted = this.#active(organizationId, {});
     const ids = refs.filter(({ by, value }) => by === 'id' && isRowId(value));
@@ -117,7 +117,7 @@ export class ClipRepository {
     return rows.map(toClip);
   }
 
-  /** Throws CLIP_NAME_TAKEN. */
+  /** Renames a clip; undefined if there is none with that id. Throws CLIP_NAME_TAKEN. */
   async rename(organizationId: string, id: string, name: string): Promise<Clip | undefined> {
     if (!isRowId(organizationId) || !isRowId(id)) return undefined;
     const row = await this.#context.db
@@ -134,7 +134,7 @@ export class ClipRepository {
     return row === undefined ? undefined : toClip(row);
   }
 
-  /** False if there is none with that name. */
+  /** Removes a clip. False if there is none with that name. */
   async remove(organizationId: string, name: string): Promise<boolean> {
     if (!isRowId(organizationId)) return false;
     const row = await this.#context.db
@@ -148,7 +148,7 @@ export class ClipRepository {
     return row !== undefined;
   }
 
-  /** Undefined if nothing can match. */
+  /** Query for matching clips; undefined if nothing can match. */
   #active(organizationId: string, filter: ClipFilter) {
     const { workflowId, ttsProvider, ttsModel, ttsVoiceId } = filter;
     const isWrong = workflowId !== undefined && !isRowId(workflowId);

@@ -14,11 +14,11 @@ export interface NewCredential {
   name: string;
   description: string | null;
   type: CredentialType;
-  /** Unsealed; all of it is sealed in the database. */
+  /** Content in clear; the database has it sealed. */
   data: Record<string, unknown>;
 }
 
-/** Rows of a list. */
+/** Longest list. */
 const LISTED_MAX = 1_000;
 /** Rows that are resealed at a time. */
 const RESEAL_ROWS_MAX = 200;
@@ -34,7 +34,7 @@ export class CredentialRepository {
     this.#context = context;
   }
 
-  /** By name; of more than a thousand the first. */
+  /** The organization's credentials by name; of more than a thousand the first. */
   async list(organizationId: string): Promise<Credential[]> {
     if (!isRowId(organizationId)) return [];
     const rows = await this.#context.db
@@ -54,7 +54,7 @@ export class CredentialRepository {
     return row === undefined ? undefined : toCredential(row);
   }
 
-  /** Throws CREDENTIAL_NAME_TAKEN. */
+  /** Stores a credential. Throws CREDENTIAL_NAME_TAKEN. */
   async create(
     owner: { organizationId: string; userId: string },
     { name, description, type, data }: NewCredential,
@@ -81,7 +81,7 @@ export class CredentialRepository {
     return toCredential(row);
   }
 
-  /** A type is given with its data. Throws CREDENTIAL_NAME_TAKEN. */
+  /** Changes a credential; a new type needs its data. Throws CREDENTIAL_NAME_TAKEN. */
   async update(
     organizationId: string,
     uuid: string,
@@ -116,7 +116,7 @@ export class CredentialRepository {
     return row === undefined ? undefined : toCredential(row);
   }
 
-  /** Its name becomes free, its secret is deleted. False if there is none. */
+  /** Removes a credential: its name becomes free, its secret is deleted. False if there is none. */
   async remove(organizationId: string, uuid: string): Promise<boolean> {
     if (!isRowId(organizationId)) return false;
     const { db, clock } = this.#context;
@@ -130,7 +130,7 @@ export class CredentialRepository {
     return numUpdatedRows > 0n;
   }
 
-  /** Unsealed, for a request. */
+  /** The unsealed credential, for a request. */
   async open(
     organizationId: string,
     uuid: string,
@@ -158,7 +158,7 @@ export class CredentialRepository {
   }
 }
 
-/** Seals every secret by the newest key; gives how many rows changed. */
+/** Seals every secret by the newest key. Returns the number of changed rows. */
 export async function resealCredentials({ db, secrets }: StoreContext): Promise<number> {
   let changed = 0;
   for (let after = '0'; ; ) {
@@ -177,7 +177,7 @@ export async function resealCredentials({ db, secrets }: StoreContext): Promise<
         .updateTable('credentials')
         .set({ secret: secrets.seal(secrets.open(secret, place), place) })
         .where('id', '=', id)
-        // One that was changed meanwhile is sealed by the newest key already.
+        // A secret that was changed meanwhile is sealed by the newest key already.
         .where('secret', '=', secret)
         .execute();
       changed += 1;

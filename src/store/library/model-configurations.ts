@@ -1,5 +1,5 @@
-// Which speech services organizations use, and the older settings of single users: sealed as a whole. What a call reads
-// stays opened in this process until its revision changes.
+// Speech services of organizations, and the older settings of single users: sealed as a whole. The configuration that
+// calls read stays unsealed in this process until its revision changes.
 
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -12,38 +12,38 @@ import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { Fields, ModelConfigurationTable } from '../db/tables.ts';
 import type { SecretContext } from '../secrets/secret-box.ts';
 
-/** Opened configurations that one process keeps: organizations with calls at the same time. A few kilobytes each. */
+/** Unsealed configurations that one process keeps: organizations with calls at the same time. A few kilobytes each. */
 const OPENED_MAX = 500;
-/** Changes of one organization's services that wait for the one before: each asks a service about its key, for up to 4 s.
- *  The API admits at most 64 such requests of an organization at a time (api/admission/admission.ts). */
+/** Changes of one organization's services that wait for each other: each sends a request to a service for up to 4 s, to
+ *  check its key. The API admits at most 64 such requests of an organization at a time (api/admission/admission.ts). */
 const CHANGES_WAITING_MAX = 100;
-/** More than processes that change one organization's services at the same moment. */
+/** Repetitions of a change, more than processes change one organization's services at the same moment. */
 const CHANGE_TRIES_MAX = 10;
 /** Rows that are resealed at a time. */
 const RESEAL_ROWS_MAX = 200;
 
-/** Whose it is: an organization's (`userId` null), or one user's in the older shape. */
+/** Owner of a configuration: an organization (`userId` null), or one user in the older shape. */
 export interface ConfigurationOwner {
   organizationId: string;
   userId: string | null;
 }
 
 export interface StoredModelConfiguration {
-  /** With its secrets. */
+  /** Content with its secrets. */
   configuration: Fields;
-  /** When the services last accepted its keys. */
+  /** Time when the services last accepted its keys. */
   validatedAt: Date | null;
 }
 
-/** The configuration that calls of an organization use: its own, else the one that a user of it saved last. */
+/** The configuration for an organization's calls: its own, else the one that a user of it saved last. */
 export type CallConfiguration = { organization: Fields } | { legacyUser: Fields } | undefined;
 
 export type ConfigurationSource = 'organization' | 'legacyUser';
 
-/** What calls of an organization use, to make something of it that is stored elsewhere. */
+/** Configuration for an organization's calls, with a check for data that is derived from it and stored elsewhere. */
 export interface ServicesRead {
   used: CallConfiguration;
-  /** Whether it is in use still, until the transaction ends. */
+  /** Whether it is still in use, until the transaction ends. */
   isStill(tx: TransactionContext): Promise<boolean>;
 }
 
@@ -54,11 +54,11 @@ interface Opened {
 
 interface InUse {
   used: CallConfiguration;
-  /** Undefined: nothing is stored. */
+  /** Undefined if nothing is stored. */
   revision: string | undefined;
 }
 
-/** What is stored in place of what was in use. */
+/** A configuration to store in place of the one in use. */
 interface Changed {
   owner: ConfigurationOwner;
   configuration: Fields;
@@ -76,7 +76,7 @@ export type ModelConfigurationStore = Pick<
 
 export class ModelConfigurationRepository {
   readonly #context: StoreContext;
-  /** By organization, the one that was not used for longest first. */
+  /** Unsealed configurations by organization, the least recently used first. */
   readonly #opened = new Map<string, Opened>();
   readonly #reads = new SharedReads<InUse>();
   readonly #changes = new SerialQueues('changes of services', CHANGES_WAITING_MAX);
@@ -85,7 +85,7 @@ export class ModelConfigurationRepository {
     this.#context = context;
   }
 
-  /** Undefined if nothing is stored. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+  /** The stored configuration; undefined if there is none. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
   async get(owner: ConfigurationOwner): Promise<StoredModelConfiguration | undefined> {
     if (!isOwner(owner)) return undefined;
     const row = await this.#rowOf(owner).selectAll().executeTakeFirst();
@@ -93,28 +93,28 @@ export class ModelConfigurationRepository {
     return { configuration: opened(this.#context, row), validatedAt: row.validated_at };
   }
 
-  /** Whose configuration calls of an organization use; undefined: the gateway's. Opens no secret. */
+  /** Source of the configuration for an organization's calls; undefined: the gateway's. Opens no secret. */
   async sourceOf(organizationId: string): Promise<ConfigurationSource | undefined> {
     const owner = await this.ownerInUse(organizationId);
     if (owner === undefined) return undefined;
     return owner.userId === null ? 'organization' : 'legacyUser';
   }
 
-  /** As `sourceOf`, with the user. */
+  /** The same source with the user. */
   async ownerInUse(organizationId: string): Promise<ConfigurationOwner | undefined> {
     if (!isRowId(organizationId)) return undefined;
     const row = await this.#forCalls(organizationId).select('user_id').executeTakeFirst();
     return row === undefined ? undefined : { organizationId, userId: row.user_id };
   }
 
-  /** In place of what is stored. `validatedAt`: now. */
+  /** Replaces the stored configuration. `validatedAt` becomes now. */
   async save(owner: ConfigurationOwner, configuration: Fields): Promise<void> {
     await this.#store({ owner, configuration }, () => true);
   }
 
-  /** Changes what calls of the organization use. `change` gets all of it and may take its time: changes of one organization
-   *  go one after the other. It is asked once more where another process has changed it meanwhile: no change is lost.
-   *  Throws what `change` throws, QUEUE_FULL, STORE_UNAVAILABLE. */
+  /** Changes the configuration for the organization's calls. `change` gets all of it and may take long: changes of one
+   *  organization are serialised. It is called again if another process changed the configuration meanwhile, so no
+   *  change is lost. Throws what `change` throws, QUEUE_FULL, STORE_UNAVAILABLE. */
   change(
     organizationId: string,
     change: (used: CallConfiguration) => Promise<Changed>,
@@ -134,8 +134,8 @@ export class ModelConfigurationRepository {
     throw new GatewayError('STORE_UNAVAILABLE');
   }
 
-  /** If `isStill` of the revision in use is true. Organizations are locked, because what was saved last is used: two that
-   *  are saved at the same moment are one after the other. */
+  /** Stores the change if `isStill` accepts the revision in use. Organizations are locked, because the configuration
+   *  that was saved last is used, so two saves must not happen at the same moment. */
   async #store(
     { owner, configuration }: Changed,
     isStill: (revision: string | undefined) => boolean,
@@ -167,7 +167,7 @@ export class ModelConfigurationRepository {
     });
   }
 
-  /** The services accepted the keys now. */
+  /** Notes that the services accepted the keys now. */
   async noteValidated(owner: ConfigurationOwner): Promise<void> {
     if (!isOwner(owner)) return;
     await this.#context.db
@@ -178,13 +178,13 @@ export class ModelConfigurationRepository {
       .execute();
   }
 
-  /** One short query for each call. The result is shared: it must not be changed. Throws SECRET_KEY_MISSING,
-   *  SECRET_UNREADABLE. */
+  /** The configuration for a call, by one short query. The result is shared and must not be changed. Throws
+   *  SECRET_KEY_MISSING, SECRET_UNREADABLE. */
   async forCalls(organizationId: string): Promise<CallConfiguration> {
     return (await this.#inUse(organizationId)).used;
   }
 
-  /** As `forCalls`, for what is made of it. */
+  /** The same as `forCalls`, with a check for derived data. */
   async read(organizationId: string): Promise<ServicesRead> {
     const { used, revision } = await this.#inUse(organizationId);
     return {
@@ -245,7 +245,7 @@ export class ModelConfigurationRepository {
   }
 }
 
-/** The organization's own, else the one that a user of it saved last. */
+/** Query for the organization's own configuration, else the one that a user of it saved last. */
 function inUseOf(db: StoreContext['db'], organizationId: string) {
   return db
     .selectFrom('model_configurations')
@@ -257,10 +257,10 @@ function inUseOf(db: StoreContext['db'], organizationId: string) {
 }
 
 const NOTHING: InUse = { used: undefined, revision: undefined };
-/** Of no row. */
+/** Revision that no row has. */
 const NO_REVISION = '00000000-0000-0000-0000-000000000000';
 
-/** Seals all of them by the newest key; gives how many rows changed. */
+/** Seals all configurations by the newest key. Returns the number of changed rows. */
 export async function resealModelConfigurations({ db, secrets }: StoreContext): Promise<number> {
   let changed = 0;
   for (let after = '0'; ; ) {
@@ -278,7 +278,7 @@ export async function resealModelConfigurations({ db, secrets }: StoreContext): 
         .updateTable('model_configurations')
         .set({ sealed: secrets.seal(secrets.open(sealed, place), place) })
         .where('id', '=', id)
-        // One that was changed meanwhile is sealed by the newest key already.
+        // A configuration that was changed meanwhile is sealed by the newest key already.
         .where('sealed', '=', sealed)
         .execute();
       changed += 1;

@@ -1,5 +1,5 @@
-// Headers in a tool's definition: any of them may be a secret, so all values are sealed together, bound to the
-// tool, and removed from the definition that is stored beside them.
+// Headers in a tool's definition. Any of them may be a secret, so all values are sealed together, bound to the tool,
+// and removed from the stored definition.
 
 import { isObject } from '../../std/json.ts';
 import type { StoreContext } from '../db/store-context.ts';
@@ -59,14 +59,14 @@ export function sealHeaders({ secrets }: StoreContext, of: ToolRow, headers: Hea
   return secrets.seal(JSON.stringify(headers), placeOf(of));
 }
 
-/** Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+/** Unseals the headers. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export function openHeaders({ secrets }: StoreContext, of: ToolRow, sealed: string): Headers {
   const opened: unknown = JSON.parse(secrets.open(sealed, placeOf(of)));
   const { own, resolver } = isObject(opened) ? opened : {};
   return { own: isObject(own) ? own : null, resolver: isObject(resolver) ? resolver : null };
 }
 
-/** Seals the headers of all tools by the newest key; gives how many rows changed. */
+/** Seals the headers of all tools by the newest key. Returns the number of changed rows. */
 export async function resealTools({ db, secrets }: StoreContext): Promise<number> {
   let changed = 0;
   for (let after = '0'; ; ) {
@@ -85,7 +85,7 @@ export async function resealTools({ db, secrets }: StoreContext): Promise<number
         .updateTable('tools')
         .set({ sealed_headers: secrets.seal(secrets.open(sealed, place), place) })
         .where('id', '=', id)
-        // One that was changed meanwhile is sealed by the newest key already.
+        // Headers that were changed meanwhile are sealed by the newest key already.
         .where('sealed_headers', '=', sealed)
         .execute();
       changed += 1;

@@ -1,27 +1,27 @@
-// The last permanent fault of each speech service of an organization, for its owner: what calls met, until a call in
-// which the service works, an accepted key, or a new configuration. A row for each service that this version knows.
+// The last permanent fault of each speech service of an organization, as its calls met it, until a call in which the
+// service works, an accepted key, or a new configuration. One row for each service that this version knows.
 
 import { sql } from 'kysely';
 import { isRowId, plainText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 
-/** More than there are services. */
+/** Longest list, more than there are services. */
 const LISTED_MAX = 200;
 
 export interface ServiceName {
   job: 'llm' | 'tts' | 'stt';
-  /** As in the configuration. */
+  /** Name of the service as in the configuration. */
   service: string;
 }
 
 export interface MetServiceFault extends ServiceName {
   kind: string;
-  /** The service's words, without secrets. */
+  /** Message of the service, without secrets. */
   detail: string;
 }
 
 export interface StoredServiceFault extends MetServiceFault {
-  /** The last call that met it. */
+  /** The last call that met the fault. */
   runId: string;
   firstAt: Date;
   lastAt: Date;
@@ -36,7 +36,7 @@ export class ServiceFaultRepository {
     this.#context = context;
   }
 
-  /** By job and service. */
+  /** Faults by job and service. */
   async list(organizationId: string): Promise<StoredServiceFault[]> {
     if (!isRowId(organizationId)) return [];
     const rows = await this.#context.db
@@ -71,7 +71,7 @@ export class ServiceFaultRepository {
       .onConflict((conflict) =>
         conflict.columns(['organization_id', 'job', 'service']).doUpdateSet({
           ...met,
-          // Another kind of fault is a new one.
+          // Another kind of fault has a new start time.
           first_at: sql`case when service_faults.kind = excluded.kind
             then service_faults.first_at else excluded.first_at end`,
         }),
@@ -79,8 +79,8 @@ export class ServiceFaultRepository {
       .execute();
   }
 
-  /** Those of the services, of some kinds alone. Default: all. Rows are locked in the order in which the end of a call locks
-   *  them: neither waits for the other's. */
+  /** Clears faults of the services, of some kinds only. Default: all kinds. Rows are locked in the order in which the
+   *  end of a call locks them, so that neither waits for the other's. */
   async clear(
     organizationId: string,
     only: { services?: readonly ServiceName[]; kinds?: readonly string[] } = {},

@@ -1,4 +1,4 @@
-// Tools of agents, kept by organization. Source: contract §10.1.
+// Tools of agents, stored by organization. Source: contract §10.1.
 
 import type { Selectable, Updateable } from 'kysely';
 import type { Tool, ToolStatus } from '../../model/tool.ts';
@@ -14,7 +14,7 @@ export type NewTool = Pick<
 
 export type ToolPatch = Partial<Omit<NewTool, 'category'> & { status: ToolStatus }>;
 
-/** Rows of a list. */
+/** Longest list. */
 const LISTED_MAX = 1_000;
 
 export type ToolStore = Pick<ToolRepository, keyof ToolRepository>;
@@ -26,7 +26,7 @@ export class ToolRepository {
     this.#context = context;
   }
 
-  /** By name; of more than a thousand the first. */
+  /** The organization's tools by name; of more than a thousand the first. */
   async list(
     organizationId: string,
     { statuses, category }: { statuses: readonly ToolStatus[]; category: string | null },
@@ -47,7 +47,7 @@ export class ToolRepository {
     return tool;
   }
 
-  /** The existing ones, in no order, in any status. */
+  /** The tools among `uuids` that exist, in no order and in any status. */
   async find(organizationId: string, uuids: readonly string[]): Promise<Tool[]> {
     if (!isRowId(organizationId) || uuids.length === 0) return [];
     const rows = await this.#context.db

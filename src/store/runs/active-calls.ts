@@ -7,7 +7,7 @@ import type { ActiveCall, FollowedRun } from './run-filters.ts';
 import { LISTED_COLUMNS } from './run-list.ts';
 import { isOpen, toRun } from './runs.ts';
 
-/** Calls that ring or talk, of all nodes, newest first. Their runs come without logs. */
+/** Calls that ring or talk, of all nodes, newest first. Their runs have no logs. */
 export async function listActiveCalls(
   { db }: StoreContext,
   organizationId: string,
@@ -40,11 +40,10 @@ export async function listActiveCalls(
   return { calls, total: Number(total ?? 0) };
 }
 
-/** Rows of each kind at a time. */
+/** Rows of each kind in one answer. */
 const FOLLOWED_MAX = 200;
 
-/** The runs of `known`, those that have a call, and those that are newer than `afterId`; by age, at most two
- *  hundred of each. */
+/** The runs of `known`, those that have a call, and those newer than `afterId`; by age, at most two hundred of each. */
 export async function runsToFollow(
   { db }: StoreContext,
   organizationId: string,
@@ -77,7 +76,7 @@ export async function runsToFollow(
     }));
 }
 
-/** `0` if there is none. */
+/** Id of the organization's newest run; `0` if it has none. */
 export async function newestRunId({ db }: StoreContext, organizationId: string): Promise<string> {
   if (!isRowId(organizationId)) return '0';
   const row = await db

@@ -1,6 +1,6 @@
-// Open runs whose process is dead: it has written no heartbeat for a minute, by the database's clock and, where
-// this process has checked before, since then. (A jump of the clock would otherwise make all nodes seem dead until
-// their next heartbeat.)
+// Open runs of dead processes. A process is dead if it has written no heartbeat for a minute by the database's clock
+// and, where this process has checked before, since then. (A jump of the clock would otherwise make all nodes seem dead
+// until their next heartbeat.)
 
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
@@ -10,37 +10,37 @@ import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { isOpen, toRun } from './runs.ts';
 
-/** More than a process of hundreds of calls leaves behind when it is killed. */
+/** Runs of one take-over, more than a killed process with hundreds of calls leaves. */
 const TAKEN_MAX = 5_000;
 
 interface Seen {
   names: string[];
-  /** To the microsecond. */
+  /** Heartbeats, to the microsecond. */
   at: string[];
 }
 
 export class LeftOverRuns {
   readonly #context: StoreContext;
-  /** Undefined until this process has checked. */
+  /** Heartbeats at the previous check; undefined before it. */
   #seen: Seen | undefined;
 
   constructor(context: StoreContext) {
     this.#context = context;
   }
 
-  /** Takes them over, so that of several nodes one closes each, and declares the others dead: their rows go, and what
-   *  they still write about these runs is refused (run-fencing.ts). Oldest first. */
+  /** Takes the runs over, so that of several nodes one closes each, and declares their nodes dead: their rows are
+   *  deleted, and their later writes to these runs are refused (run-fencing.ts). Oldest first. */
   async take(): Promise<Run[]> {
     const before = this.#seen;
     this.#seen = await this.#look();
     const { db, node, epoch } = this.#context;
     const rows = await db.transaction().execute(async (tx) => {
-      // The row lock holds back a node that reports at this moment: it reports after its row is gone, and so keeps no
-      // run that is taken here.
+      // The row lock delays a heartbeat of this moment until its row is gone, so that its node keeps no run that is
+      // taken here.
       await sql`
         delete from nodes where (name, epoch) is distinct from (${node}, ${epoch}::bigint)
           and not (${this.#isLiving(before)})`.execute(tx);
-      // A process of the version that knew no epochs leaves those of others beside its name.
+      // A process of the version without epochs leaves other processes' epochs beside its name.
       const taken = await sql<Selectable<RunTable>>`
         update runs set owner_node = ${node}, owner_epoch = ${epoch},
           fenced_epochs = case when owner_epoch is null then fenced_epochs

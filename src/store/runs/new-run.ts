@@ -10,9 +10,9 @@ export interface NewRun {
   name: string;
   mode: string;
   callType: Direction;
-  /** Null while its route is unknown. */
+  /** Null while the route of the call is unknown. */
   configurationId: string | null;
-  /** For a campaign's call. */
+  /** Set for a campaign's call. */
   campaignId?: string;
   providerCallId: string | null;
   initialContext: Record<string, unknown>;
@@ -22,6 +22,6 @@ export interface NewRun {
 
 export interface StartedRun {
   run: Run;
-  /** False if it was created before, by a request with the same key or by the same call. */
+  /** False if a request with the same key, or the same call, created the run before. */
   isNew: boolean;
 }

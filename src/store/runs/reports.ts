@@ -1,5 +1,5 @@
-// Reports over the stored runs. Tables are read page by page behind a cursor; sums walk an index in pieces
-// of some days each, so that others get their turn at the database in between.
+// Reports over the stored runs. Tables are read page by page behind a cursor; sums walk an index in pieces of some days
+// each, so that other statements can run in between.
 
 import { sql } from 'kysely';
 import { isObject } from '../../std/json.ts';
@@ -9,18 +9,18 @@ import { isOwned, matchesFilter, namesRows } from './run-conditions.ts';
 import { spansOfRuns } from './run-counts.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
 
-/** One completed call, as a report shows it. */
+/** A completed call in a report. */
 export interface ReportRow {
   id: string;
   campaignId: string | null;
   workflowId: string;
   definitionId: string;
   createdAt: Date;
-  /** Of the one who was called or has called. */
+  /** Number of the callee, or of the caller of an inbound call. */
   phoneNumber: string | null;
   disposition: string | null;
   durationS: number;
-  /** By the name of the variable. */
+  /** Values by the name of the variable. */
   extracted: Record<string, unknown>;
   tags: string[];
   hasTranscript: boolean;
@@ -30,11 +30,11 @@ export interface ReportRow {
 export interface UsageSums {
   calls: number;
   durationS: number;
-  /** Of language models. */
+  /** Tokens of language models. */
   tokens: number;
 }
 
-/** From `from` on, before `to`. */
+/** The time from `from` on and before `to`. */
 export interface Span {
   from: Date;
   to: Date;
@@ -48,18 +48,18 @@ export interface DayOfCalls {
   lengths: number[];
 }
 
-/** Upper ends of the ranges of length, seconds; the last range has none. */
+/** Upper ends of the ranges of length, in seconds; the last range has none. */
 export const LENGTHS_S = [10, 30, 60, 120, 180] as const;
 
-/** Rows of a table at a time: some hundred kilobytes. */
+/** Rows of a page: some hundred kilobytes. */
 const ROWS_MAX = 500;
-/** Columns that a table may have for variables; names come from agents, and models may invent some. */
+/** Columns for variables in a table. Names come from agents, and models may invent some. */
 const VARIABLES_MAX = 200;
-/** Runs that are looked through for variables at a time, so that no other request waits long for the engine. */
+/** Runs of one statement that searches variables, so that no other request waits long for the engine. */
 const RUNS_LOOKED_AT_MAX = 1_000;
-/** Runs that are summed up at a time: some five milliseconds. */
+/** Runs that one statement sums up, in some five milliseconds. */
 const RUNS_SUMMED_MAX = 20_000;
-/** Different dispositions of a day. */
+/** Different dispositions of a day that are counted. */
 const DISPOSITIONS_MAX = 1_000;
 
 const NOTHING: UsageSums = { calls: 0, durationS: 0, tokens: 0 };
@@ -78,8 +78,7 @@ export class ReportRepository {
     this.#context = context;
   }
 
-  /** Completed runs that have a length, newest first, from after `after` on: a page of them, empty at
-   *  the end. */
+  /** One page of completed runs with a length, newest first, behind `after`; empty at the end. */
   async rows(
     scope: RunScope,
     filter: RunFilter,
@@ -161,7 +160,7 @@ export class ReportRepository {
     };
   }
 
-  /** Newest first; what has no length had no call. */
+  /** Query for completed runs, newest first. A run without a length had no call. */
   #finished(scope: RunScope, filter: RunFilter, after: Cursor | undefined) {
     const finished = this.#context.db
       .selectFrom('runs')
@@ -177,7 +176,7 @@ export class ReportRepository {
     return namesRows(scope, filter) && (await isOwned(this.#context, scope));
   }
 
-  /** Of every run that matches. */
+  /** Sums of every matching run. */
   async sums(scope: RunScope, filter: RunFilter): Promise<UsageSums> {
     if (!(await this.#mayMatch(scope, filter))) return NOTHING;
     const span = { from: filter.createdFrom, to: filter.createdTo, runs: RUNS_SUMMED_MAX };
@@ -188,7 +187,7 @@ export class ReportRepository {
     return sumOf(sums);
   }
 
-  /** For each of `spans`, which follow one another. */
+  /** Sums of each of `spans`, which follow one another. */
   async sumsBySpan(scope: RunScope, spans: readonly Span[]): Promise<UsageSums[]> {
     const [first] = spans;
     const last = spans.at(-1);
@@ -219,7 +218,7 @@ export class ReportRepository {
       .where('created_at', '<', to);
   }
 
-  /** Of the completed runs that began in `span`. */
+  /** Sums of the completed runs that began in `span`. */
   async day(scope: RunScope, span: Span): Promise<DayOfCalls> {
     const lengths = [...LENGTHS_S, Number.POSITIVE_INFINITY].map(() => 0);
     if (!(await this.#mayMatch(scope, {}))) return { calls: 0, dispositions: [], lengths };
@@ -249,7 +248,7 @@ export class ReportRepository {
     };
   }
 
-  /** Names of agents, by id; an id of another organization is left out. */
+  /** Names of agents by id, without those of other organizations. */
   async workflowNames(
     organizationId: string,
     ids: readonly string[],
@@ -291,6 +290,6 @@ function sumOf(pieces: readonly Summed[]): UsageSums {
 
 interface LookedThrough {
   names: string[];
-  /** The oldest run that was looked at; undefined at the end. */
+  /** The oldest run of the piece; undefined at the end. */
   last: Cursor | undefined;
 }

@@ -1,5 +1,5 @@
-// Scopes and filters of runs as SQL conditions. They compare columns of the indexes of migrations/007, so that
-// totals and sums read no run.
+// Scopes and filters of runs as SQL conditions, on columns of the indexes of migrations/007, so that totals and sums
+// read no run.
 
 import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
 import { isRowId, jsonText } from '../db/column-values.ts';
@@ -7,7 +7,7 @@ import type { StoreContext } from '../db/store-context.ts';
 import type { Tables } from '../db/tables.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
 
-/** False if an id in them is invalid: then nothing matches, and no statement is needed. */
+/** Whether all their ids are valid. If not, nothing matches, and no statement is needed. */
 export function namesRows(scope: RunScope, filter: RunFilter): boolean {
   const { organizationId, workflowId, campaignId } = scope;
   const ids = [organizationId, workflowId, campaignId];
@@ -15,7 +15,8 @@ export function namesRows(scope: RunScope, filter: RunFilter): boolean {
   return ids.every((id) => id === undefined || isRowId(id));
 }
 
-/** Whether the agent or the campaign of the scope is the organization's: the indexes of their runs need not say. */
+/** Whether the scope's agent or campaign belongs to the organization, which the indexes of their runs do not
+ *  contain. */
 export async function isOwned(
   { db }: Pick<StoreContext, 'db'>,
   { organizationId, workflowId, campaignId }: RunScope,
@@ -36,7 +37,7 @@ export async function isOwned(
 type Of = ExpressionBuilder<Tables, 'runs'>;
 type Condition = ExpressionWrapper<Tables, 'runs', SqlBool>;
 
-/** The organization of an agent or campaign is for `isOwned` to check. */
+/** Condition for scope and filter. `isOwned` must have checked the organization of an agent or campaign. */
 export function matchesFilter(of: Of, scope: RunScope, filter: RunFilter): Condition {
   const { organizationId, workflowId, campaignId } = scope;
   const isWide = workflowId === undefined && campaignId === undefined;
@@ -73,7 +74,7 @@ function choices(of: Of, filter: RunFilter): Condition[] {
   const conditions: Condition[] = [];
   const oneOf = (column: 'disposition' | 'mode', values: readonly string[] | undefined): void => {
     const [only] = values ?? [];
-    // A single value leaves the index its order.
+    // With a single value the index keeps its order.
     if (values?.length === 1 && only !== undefined) conditions.push(of(column, '=', only));
     else if (values !== undefined) {
       conditions.push(of(column, '=', of.fn.any(of.val([...values]))));

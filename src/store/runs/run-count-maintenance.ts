@@ -1,5 +1,5 @@
-// Counts the runs of one agent and day after the other anew, in the background: triggers keep the figures
-// (run-counts.ts), but not while they are switched off, as for a replica or a restored table.
+// Recounts the runs of one agent and day after the other, in the background. Triggers update the counts
+// (run-counts.ts), but not while they are disabled, as for a replica or a restored table.
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -8,7 +8,7 @@ import type { StoreContext } from '../db/store-context.ts';
 import { dayToRecount, type RecountedDay, recountDay } from './run-counts.ts';
 
 const EVERY_MS = 60_000;
-/** Each a transaction of its own: a hundred agents of a year are through within a day. */
+/** Days of one step, each a transaction of its own: a hundred agents of a year are recounted within a day. */
 const DAYS_MAX = 25;
 const STOP_MS_MAX = 5_000;
 
@@ -37,7 +37,7 @@ export class RunCountMaintenance {
     return this.#loop.stop(STOP_MS_MAX);
   }
 
-  /** The next days; after the last of all from the first on. */
+  /** Recounts the next days; after the last one it starts again. */
   async step(): Promise<void> {
     for (let days = 0; days < DAYS_MAX; days++) {
       this.#last = await dayToRecount(this.#context, this.#last);

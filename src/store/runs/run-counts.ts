@@ -1,11 +1,11 @@
-// How many runs there are, without counting them: the sums that triggers keep beside the runs for each agent,
-// campaign and day (migrations/017). A page far back begins at the day that it lies in, not at the newest run.
+// Counts of runs by agent, campaign and day, which triggers maintain (migrations/017), so that a total reads no run. A
+// page far back begins at its day, not at the newest run.
 
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunScope } from './run-filters.ts';
 
-/** Of every run of the scope. */
+/** Number of runs in the scope. */
 export async function countRuns(
   { db }: Pick<StoreContext, 'db'>,
   scope: RunScope,
@@ -14,21 +14,21 @@ export async function countRuns(
   return Number(rows[0]?.runs ?? 0);
 }
 
-/** The same as a part of another statement: one row with `runs`. */
+/** The count as a part of another statement: one row with `runs`. */
 export function runsCounted(scope: RunScope): RawBuilder<{ runs: string }> {
   return sql`
     select coalesce(sum(runs), 0) as runs from run_counts
     where ${isOf(scope)} and day = '-infinity'`;
 }
 
-/** Where a page begins: at its day, and how many runs of that day come before it. */
+/** Start of a page: its day, and the number of that day's runs before it. */
 export interface PageStart {
   from: Date;
   before: Date;
   skipped: number;
 }
 
-/** Where the run is that has `offset` others before it; undefined if there are not so many. */
+/** Day of the run with `offset` others before it; undefined if there are not so many. */
 export async function startOfPage(
   { db }: Pick<StoreContext, 'db'>,
   scope: RunScope,
@@ -47,8 +47,8 @@ export async function startOfPage(
   return row && { ...row, skipped: Number(row.skipped) };
 }
 
-/** Spans that follow one another and together have all runs of the scope between `from` and `to`; each has
- *  about `runs` at most, or is one day. Oldest first. */
+/** Consecutive spans with all runs of the scope between `from` and `to`, oldest first. Each has about `runs` runs at
+ *  most, or is one day. */
 export async function spansOfRuns(
   { db }: Pick<StoreContext, 'db'>,
   scope: RunScope,
@@ -68,14 +68,14 @@ export async function spansOfRuns(
   return rows;
 }
 
-/** Counts one agent's runs of one day anew. True if the kept figures were wrong, and are right now. */
+/** Recounts one agent's runs of one day. True if the stored counts were wrong, and are corrected. */
 export async function recountDay(
   { db }: Pick<StoreContext, 'db'>,
   workflowId: string,
   day: string,
 ): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
-    // From here on no run of the agent is counted by another.
+    // From here on no other process counts a run of the agent.
     await sql`
       select from run_counts where workflow_id = ${workflowId} and day = '-infinity'
       order by campaign_id for update`.execute(tx);
@@ -109,8 +109,7 @@ export async function recountDay(
   });
 }
 
-/** The day of an agent's runs that comes after this one, also of an agent without kept figures; undefined after the last
- *  of all. */
+/** The day of an agent's runs after this one, also of an agent without stored counts; undefined after the last one. */
 export async function dayToRecount(
   { db }: Pick<StoreContext, 'db'>,
   after: RecountedDay | undefined,
@@ -138,7 +137,7 @@ export async function dayToRecount(
 
 export interface RecountedDay {
   workflowId: string;
-  /** `2026-01-31`, by UTC. */
+  /** Day in UTC: `2026-01-31`. */
   day: string;
 }
 

@@ -1,4 +1,4 @@
-// What dials change in their runs: the owner before, the provider's id after. Those of many dials a second go together
+// Changes of runs by their dials: the owner before, the provider's id after. Those of many dials per second are batched
 // in one statement, for one flush of the disk.
 
 import { type Selectable, sql } from 'kysely';
@@ -12,7 +12,7 @@ import { TOGETHER_MAX, together, togetherLimits } from '../db/together.ts';
 import { isTaken } from './run-fencing.ts';
 import { toRun } from './runs.ts';
 
-/** What a provider says of a call that it has placed. */
+/** A placed call, as the provider reports it. */
 export interface DialledCall {
   runId: string;
   callId: string;
@@ -25,7 +25,7 @@ export class RunDials {
   readonly #dialled: Batches<DialledCall, Run | undefined>;
 
   constructor(context: StoreContext) {
-    // Of all organizations: the gateway's own work, not that of the one whose dial was first.
+    // Batches of all organizations: they are the gateway's own work, not that of the first dial's organization.
     this.#adoptions = new Batches(
       (ids) => inShare(undefined, () => together(ids, (some) => adopted(context, some))),
       { itemsMax: TOGETHER_MAX },
@@ -36,19 +36,19 @@ export class RunDials {
     );
   }
 
-  /** A call that has no media yet is this node's from now on, whichever placed it. Nothing is written for a run that
-   *  is this node's. Gives the run if it has changed hands. */
+  /** Makes this node the owner of a call without media, whichever node placed it. Writes nothing for a run that is this
+   *  node's. Returns the run if its owner changed. */
   adopt(id: string): Promise<Run | undefined> {
     return isRowId(id) ? this.#adoptions.add('', id) : Promise.resolve(undefined);
   }
 
-  /** Gives the run; undefined if there is none, or if it was taken from this process. */
+  /** Stores the provider's id. Returns the run; undefined if there is none, or if it was taken from this process. */
   dialled(call: DialledCall): Promise<Run | undefined> {
     return isRowId(call.runId) ? this.#dialled.add('', call) : Promise.resolve(undefined);
   }
 }
 
-/** A result for each: the run, or undefined. */
+/** Result of one item: the run, or undefined. */
 type Found = BatchResult<Run | undefined>;
 
 async function adopted(context: StoreContext, ids: readonly string[]): Promise<Found[]> {
@@ -62,7 +62,8 @@ async function adopted(context: StoreContext, ids: readonly string[]): Promise<F
   return ids.map((id) => ({ value: runs.get(id) }));
 }
 
-/** Runs are locked in the order of their ids: two processes with the same ones must not wait for each other's. */
+/** Stores the dials. Runs are locked in the order of their ids, so that two processes with the same ones do not
+ *  deadlock. */
 async function noted(context: StoreContext, calls: readonly DialledCall[]): Promise<Found[]> {
   const dialled = calls.map(({ runId, callId, gatheredContext }) => {
     return { id: runId, call_id: callId, context: gatheredContext };

@@ -1,7 +1,6 @@
-// A run's append-only log of events. Writing a batch again changes nothing, so a writer that got no
-// answer sends it once more. Events of a run that is gone (a dial that was given back) are left out: they
-// are dropped, and must not keep those of other calls from being stored. So are those of a run that was
-// taken from this process (run-fencing.ts).
+// A run's append-only log of events. Writing a batch again changes nothing, so a writer without an answer repeats it.
+// Events of a removed run (of a returned dial) or of a run that was taken from this process (run-fencing.ts) are
+// dropped, and do not prevent storing those of other calls.
 
 import { type Selectable, sql } from 'kysely';
 import type { CallEvent } from '../../model/call-event.ts';
@@ -11,14 +10,14 @@ import type { RunEventTable } from '../db/tables.ts';
 import { isTaken } from './run-fencing.ts';
 import type { EventCursor } from './run-filters.ts';
 
-/** Rows in one statement: some hundred kilobytes. */
+/** Rows of one statement: some hundred kilobytes. */
 const ROWS_MAX = 1_000;
-/** What is read of one run. Twenty minutes of a talkative call are a few thousand, and none lasts longer than a
- *  day. */
+/** Events of one run that are read. Twenty minutes of a call with much speech have a few thousand, and no call lasts
+ *  longer than a day. */
 const EVENTS_READ_MAX = 300_000;
 
-/** Gives the runs that were taken from this process, whose events are not stored. Throws STORE_UNAVAILABLE,
- *  STORE_FULL; what was not written may be sent again. */
+/** Stores events. Returns the runs that were taken from this process, whose events are not stored. Throws
+ *  STORE_UNAVAILABLE, STORE_FULL; what was not written may be sent again. */
 export async function appendEvents(
   context: StoreContext,
   events: readonly CallEvent[],
@@ -48,7 +47,7 @@ function toRow({ runId, seq, at, mediaMs, body }: CallEvent): object {
   return { run_id: runId, seq, at: Math.floor(at), media_ms: mediaMs, body };
 }
 
-/** In order. */
+/** The run's events in order. */
 export async function readEvents({ db }: StoreContext, runId: string): Promise<CallEvent[]> {
   if (!isRowId(runId)) return [];
   const rows = await db

@@ -1,5 +1,5 @@
-// Fencing: a process that was declared dead while it was suspended may have lost runs to another, which has closed them.
-// What it still has to say about these is refused; its other runs are its own as before.
+// Fencing: other processes may have taken and closed runs of a process that was suspended and declared dead. Its later
+// writes to these are refused; its other runs remain its own.
 
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
@@ -11,13 +11,13 @@ export function isTaken({
   formerEpochs = [],
 }: Pick<StoreContext, 'epoch' | 'formerEpochs'>): RawBuilder<SqlBool> {
   const own = [...formerEpochs, epoch];
-  // It may have come back by the death of the other.
+  // It may have returned by the death of the other process.
   return sql<SqlBool>`coalesce(
     runs.fenced_epochs && ${own}::bigint[] and runs.owner_epoch is distinct from ${epoch}::bigint,
     false)`;
 }
 
-/** Those of `ids` that were taken from this process. */
+/** The runs among `ids` that were taken from this process. */
 export async function takenRuns(
   context: StoreContext,
   ids: readonly string[],

@@ -17,28 +17,28 @@ export interface RunFilter {
   campaignId?: string;
   createdFrom?: Date;
   createdTo?: Date;
-  /** Any of these. */
+  /** Matches any of these. */
   dispositions?: readonly string[];
   durationMinS?: number;
   durationMaxS?: number;
-  /** Tokens of language models. */
+  /** Fewest tokens of language models. */
   tokensMin?: number;
   tokensMax?: number;
   completed?: boolean;
-  /** All of these. */
+  /** Matches all of these. */
   tags?: readonly string[];
   /** A part of the number. */
   callerNumber?: string;
   calledNumber?: string;
   direction?: Direction;
-  /** Any of these. */
+  /** Matches any of these. */
   modes?: readonly string[];
 }
 
-/** A list by duration has no further row: pieces of it are merged in memory. */
+/** Rows that a list by duration can reach: pieces of it are merged in memory. */
 export const ROWS_BY_DURATION_MAX = 10_000;
 
-/** By duration `offset + limit` is at most ROWS_BY_DURATION_MAX. */
+/** A page. By duration `offset + limit` is at most ROWS_BY_DURATION_MAX. */
 export interface RunPage {
   filter: RunFilter;
   sortBy: 'created_at' | 'duration';
@@ -47,18 +47,18 @@ export interface RunPage {
   offset: number;
 }
 
-/** A run whose call rings or talks. */
+/** A run whose call rings or is answered. */
 export interface ActiveCall {
   run: Run;
   workflowName: string;
-  /** The process that runs the call, by its name in `nodes`. */
+  /** Name in `nodes` of the process that runs the call. */
   node: string;
 }
 
-/** The position up to which a run's log has been read. */
+/** Position up to which a run's log was read. */
 export interface EventCursor {
   runId: string;
-  /** Of the last event; 0 before the first. */
+  /** Number of the last event; 0 before the first. */
   seq: number;
 }
 

@@ -1,4 +1,4 @@
-// Insertion of runs, within the limit of an organization's open calls: its row is locked, so that each start counts the
+// Insertion of runs within the limit of an organization's open calls: its row is locked, so that each start counts the
 // one before it.
 
 import { type RawBuilder, type Selectable, sql } from 'kysely';
@@ -11,9 +11,9 @@ import type { RunTable } from '../db/tables.ts';
 import type { NewRun, StartedRun } from './new-run.ts';
 import { toRun } from './runs.ts';
 
-/** Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed; the default is
- *  its own limit. A provider's call that has a run already gets that run, also for concurrent requests. One statement
- *  that is a transaction of its own, because calls arrive by the dozen per second while others talk. */
+/** Inserts a run. Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed;
+ *  default: its own limit. A provider's call that has a run gets that run, also for concurrent requests. It is one
+ *  statement and its own transaction, because dozens of calls may arrive per second while others talk. */
 export async function insertNewRun(
   context: StoreContext,
   input: NewRun,
@@ -44,16 +44,16 @@ export async function insertNewRun(
   throw new GatewayError('CALL_LIMIT_REACHED', { limit: limit ?? first?.calls_max ?? 0 });
 }
 
-/** As a statement with new runs gives it: the columns of a run are null where there is none. */
+/** Row of a statement that inserts runs; the columns of a run are null where none was inserted. */
 export type Inserted = Selectable<RunTable> & Pick<LockedCalls, 'calls_max'>;
 
-/** In the order of their ids, which are given in the order of the values. */
+/** The inserted runs in the order of their ids, which is that of the values. */
 export function runsIn(rows: readonly Inserted[]): Run[] {
   const made = rows.filter(({ id }) => id !== null);
   return made.toSorted((one, other) => Number(one.id) - Number(other.id)).map(toRun);
 }
 
-/** Those that exist, by id. */
+/** The existing runs among `ids`, by id. */
 export async function runsOfIds(
   { db }: StoreContext,
   ids: readonly string[],
@@ -68,7 +68,8 @@ export async function runsOfIds(
   return new Map(rows.map((row) => [row.id, toRun(row)]));
 }
 
-/** Of an organization without a limit of its own it is `callLimit`; of one that is gone, 0. */
+/** Open calls and limit of an organization. `limit` is `callLimit` without a limit of its own, and 0 for a deleted
+ *  organization. */
 export interface OpenCalls {
   limit: number;
   open: number;
@@ -104,7 +105,7 @@ export async function insertRow(
   return toRun(row);
 }
 
-/** The names of a row of `rowOf`. */
+/** The column names of a row of `rowOf`. */
 export function columnsOf(row: object): RawBuilder<unknown> {
   return sql.join(Object.keys(row).map((column) => sql.ref(column)));
 }
@@ -120,7 +121,7 @@ function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: bo
   };
 }
 
-/** For `json_populate_record`. */
+/** A new run as a row for `json_populate_record`. */
 export function rowOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
   return {
     organization_id: input.organizationId,

@@ -1,6 +1,6 @@
-// A page of runs, filtered and sorted, and how many there are in all. The page's ids come out of an
-// index that holds all that a filter may need; only the runs that are shown are read. The total of an
-// unfiltered list is kept (run-counts.ts); where no index has a filter or an order, runs are looked through in pieces.
+// One page of runs, filtered and sorted, and their total. The page's ids come from an index with all columns that a
+// filter may need; only the returned runs are read. The total of an unfiltered list is stored (run-counts.ts). Where no
+// index has a filter or an order, runs are searched in pieces.
 
 import { type SelectQueryBuilder, sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
@@ -11,7 +11,7 @@ import { countRuns, runsCounted, spansOfRuns, startOfPage } from './run-counts.t
 import type { RunFilter, RunPage, RunScope } from './run-filters.ts';
 import { isOpen, toRun } from './runs.ts';
 
-/** Everything except the log: it is large, and lists do not show it. */
+/** All columns except the log: it is large, and lists do not show it. */
 export const LISTED_COLUMNS = [
   'id',
   'organization_id',
@@ -39,13 +39,13 @@ export const LISTED_COLUMNS = [
   'ended_at',
 ] as const;
 
-/** Runs that are looked through in one statement where no index has the filter: some milliseconds. */
+/** Runs that one statement searches where no index has the filter: some milliseconds. */
 const LOOKED_AT_MAX = 20_000;
-/** Up to here a page is found by walking from the first run; the others begin at their day. */
+/** Largest offset of a page that is found by walking from the first run. Later pages begin at their day. */
 const WALKED_MAX = 1_000;
 
-/** Logs come with runs that are not completed. Runs without a length (still open) are last in both orders; ties go
- *  by age. */
+/** One page of runs. Only runs that are not completed have logs. Runs without a length (still open) are last in both
+ *  orders; ties are ordered by age. */
 export async function listRuns(
   context: Pick<StoreContext, 'db'>,
   scope: RunScope,
@@ -87,7 +87,7 @@ export async function listRuns(
   return { runs: shown.flatMap((id) => byId.get(id) ?? []), total };
 }
 
-/** A page near the beginning of an unfiltered list, in one statement: it is what most clients ask for. Undefined for one
+/** A page near the beginning of an unfiltered list, the most frequent request, in one statement. Undefined for a page
  *  without runs. */
 async function nearPage(
   { db }: Pick<StoreContext, 'db'>,
@@ -101,7 +101,7 @@ async function nearPage(
     .select(LISTED_COLUMNS)
     .select([openLogs(), sql<string>`(${runsCounted(scope)})`.as('total')])
     .where('id', '=', sql<string>`any(array(${ids}))`)
-    // `isOwned` without a statement of its own.
+    // The check of `isOwned` without a statement of its own.
     .where('organization_id', '=', scope.organizationId);
   const rows = await ordered(shown, page).execute();
   const [first] = rows;
@@ -110,7 +110,7 @@ async function nearPage(
   );
 }
 
-/** Runs without a length are last in both orders; ties go by age. */
+/** Orders a query. Runs without a length are last in both orders; ties are ordered by age. */
 function ordered<Row>(
   runs: SelectQueryBuilder<Tables, 'runs', Row>,
   { sortBy, descending }: Pick<RunPage, 'sortBy' | 'descending'>,
@@ -180,14 +180,14 @@ function hasIndex({ workflowId }: RunScope, { filter, sortBy, offset }: RunPage)
   return isOfWorkflow && names.includes('dispositions') && offset <= WALKED_MAX;
 }
 
-/** A span of time, and how many runs match in it. */
+/** A span of time, with the number of matching runs in it. */
 interface Part {
   from: Date;
   to: Date;
   runs: number;
 }
 
-/** Counts in pieces, so that others have their turn at the database. Oldest first. */
+/** Counts matching runs in pieces, oldest first, so that other statements can run in between. */
 async function partsOf(
   context: Pick<StoreContext, 'db'>,
   scope: RunScope,
@@ -232,7 +232,7 @@ async function idsInParts(
   return ids;
 }
 
-/** Of each part the first rows, as many as the page ends at; of these the page. */
+/** The page by duration: sorts the first rows of each part, as many as the end of the page. */
 async function longestInParts(
   context: Pick<StoreContext, 'db'>,
   scope: RunScope,
@@ -260,7 +260,7 @@ interface Timed {
   duration_s: number | null;
 }
 
-/** As the database orders them: none last, ties by age. */
+/** Compares as the database orders: runs without a length last, ties by age. */
 function byDuration(one: Timed, other: Timed, sign: 1 | -1): number {
   if ((one.duration_s === null) !== (other.duration_s === null)) {
     return one.duration_s === null ? 1 : -1;

@@ -1,4 +1,4 @@
-// The owner of a run: the node that dialled its call, or has its media, or is about to. How it changes: run-dials.ts,
+// Owners of runs: the node that dialled the call, or has its media, or is about to. Changes of owners: run-dials.ts,
 // and the states of runs.ts.
 
 import { sql } from 'kysely';
@@ -6,17 +6,17 @@ import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { isOpen } from './runs.ts';
 
-/** More than begin while the answers of the database are lost. */
+/** Runs in one answer, more than begin while the database's answers are lost. */
 const UNPLACED_MAX = 1_000;
 
 export interface RunOwner {
-  /** Its name in `nodes`. It may be dead. */
+  /** Name of the owner in `nodes`. It may be dead. */
   node: string;
-  /** The owner is this process. */
+  /** Whether the owner is this process. */
   isOwn: boolean;
 }
 
-/** Undefined if there is no such run. */
+/** Owner of the run; undefined if there is no such run. */
 export async function runOwner(
   { db, node }: StoreContext,
   id: string,
@@ -30,8 +30,8 @@ export async function runOwner(
   return row && { node: row.owner_node, isOwn: row.owner_node === node };
 }
 
-/** Calls that clients have started at this process and of which no provider has said anything: that they are being dialled,
- *  it alone knows. Oldest first. */
+/** Calls that clients have started at this process, and that no provider has reported yet: only this process knows that
+ *  they are being dialled. Oldest first. */
 export async function unplacedRuns({ db, node, epoch }: StoreContext): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')

@@ -1,5 +1,5 @@
-// Runs that clients start, with idempotency keys, on PostgreSQL. A key is stored with its run in one statement: a
-// killed process leaves both or neither. Keys are kept for a day. Starts that come together: start-batch.ts.
+// Runs that clients start, with idempotency keys, on PostgreSQL. One statement stores a key with its run, so a killed
+// process leaves both or neither. Keys are valid for a day. Batches of starts: start-batch.ts.
 
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -15,14 +15,14 @@ import { insertRow, lockOpenCalls } from './run-insertion.ts';
 import { toRun } from './runs.ts';
 import { keepKey, runOfKey, type StartKey, startAll, type WantedStart } from './start-batch.ts';
 
-/** The call for a run that was created without one. */
+/** The call of a run that was created without one. */
 export interface CallOfRun {
   organizationId: string;
   workflowId: string;
   runId: string;
   mode: string;
   configurationId: string;
-  /** Merged into the run's. */
+  /** Variables that are merged into the run's. */
   initialContext: Record<string, unknown>;
   gatheredContext: Record<string, unknown>;
 }
@@ -41,13 +41,14 @@ export class IdempotentRunStarts {
     );
   }
 
-  /** The run that a request with this key created within the last day. Throws START_KEY_REUSED. */
+  /** The run that a request with this key created within the last day; undefined if there is none. Throws
+   *  START_KEY_REUSED. */
   async startedBy(organizationId: string, key: StartKey): Promise<Run | undefined> {
     if (!isRowId(organizationId)) return undefined;
     return this.#runOf(this.#context.db, organizationId, key);
   }
 
-  /** Throws CALL_LIMIT_REACHED, START_KEY_REUSED. Run and key are stored together or not at all. */
+  /** Creates a run; its key is stored with it or not at all. Throws CALL_LIMIT_REACHED, START_KEY_REUSED. */
   start(input: NewRun, key: StartKey | undefined): Promise<StartedRun> {
     const kind = key === undefined ? 'plain' : 'keyed';
     return this.#starts.add(`${input.organizationId} ${kind}`, { input, key });
@@ -61,13 +62,13 @@ export class IdempotentRunStarts {
     return (await of.executeTakeFirst())?.is_idle ?? false;
   }
 
-  /** A run without a call; it does not count against the limit. */
+  /** Creates a run without a call, which does not count against the limit. */
   createIdle(input: NewRun): Promise<Run> {
     return insertRow(this.#context.db, this.#context, input, { isIdle: true });
   }
 
-  /** The same for an existing run without a call. Throws RUN_NOT_FOUND, RUN_HAS_CALL, RUN_OF_OTHER_WORKFLOW,
-   *  then what `start` throws. */
+  /** Starts a call of an existing run without one. Throws RUN_NOT_FOUND, RUN_HAS_CALL, RUN_OF_OTHER_WORKFLOW, then what
+   *  `start` throws. */
   startIdle(call: CallOfRun, key: StartKey | undefined): Promise<StartedRun> {
     const context = this.#context;
     const { organizationId } = call;
@@ -116,7 +117,7 @@ async function startRun(
   return toRun(row);
 }
 
-/** Locks the run. Order of checks: contract §6.1. */
+/** Locks the run and checks that it can get a call. Order of checks: contract §6.1. */
 async function checkIdle(tx: TransactionContext, call: CallOfRun): Promise<void> {
   const row = !isRowId(call.runId)
     ? undefined
@@ -128,7 +129,7 @@ async function checkIdle(tx: TransactionContext, call: CallOfRun): Promise<void>
         .forUpdate()
         .executeTakeFirst();
   if (row === undefined) throw new GatewayError('RUN_NOT_FOUND');
-  // A text chat is one without a call, too, and a run that was hung up gets none.
+  // A text chat has no call either, and a run that was hung up gets none.
   if (!row.is_idle || row.state !== 'initialized') throw new GatewayError('RUN_HAS_CALL');
   if (row.workflow_id !== call.workflowId) throw new GatewayError('RUN_OF_OTHER_WORKFLOW');
 }

@@ -9,20 +9,20 @@ import type { StoreContext } from '../db/store-context.ts';
 import { toRun } from './runs.ts';
 
 const DAY_MS = 86_400_000;
-/** Long enough for a link in a webhook or report, but limited. */
+/** Default lifetime in days: long enough for a link in a webhook or report. */
 const LIFE_DAYS_DEFAULT = 30;
 
 type TokenContext = Pick<StoreContext, 'db' | 'clock' | 'random' | 'publicLinkDays'>;
 
-/** The run's public token; a new one if it has none that is valid. Throws RUN_NOT_FOUND. */
+/** The run's public token; creates one if it has no valid one. Throws RUN_NOT_FOUND. */
 export async function publicToken(context: TokenContext, id: string): Promise<string> {
   const token = (await publicTokens(context, [id])).get(id);
   if (token === undefined) throw new GatewayError('RUN_NOT_FOUND');
   return token;
 }
 
-/** Tokens of many runs, by run. Unknown ids are omitted. Runs that get a new one are locked in the order of their ids: two
- *  reports with the same runs must not wait for each other's. */
+/** Tokens of many runs, by run. Unknown ids are omitted. Runs that get a new token are locked in the order of their
+ *  ids, so that two reports with the same runs do not deadlock. */
 export async function publicTokens(
   { db, clock, random, publicLinkDays = LIFE_DAYS_DEFAULT }: TokenContext,
   runIds: readonly string[],
@@ -56,7 +56,7 @@ export async function publicTokens(
   );
   const others = rows.filter(({ token }) => token === null).map(({ id }) => id);
   if (others.length === 0) return tokens;
-  // Another statement has issued them meanwhile, which this one did not see yet.
+  // Another statement has issued these meanwhile, which this one did not see yet.
   const issued = await db
     .selectFrom('runs')
     .select(['id', 'public_access_token as token'])

@@ -1,6 +1,6 @@
-// Runs: one row per call. A run's state moves forward only and is final once completed; objects are merged in the
-// database, so that concurrent writers do not lose each other's keys. New runs: run-insertion.ts; lists: run-list.ts; the
-// log: run-events.ts.
+// Runs: one row per call. A run's state only moves forward, and is final once completed. Objects are merged in the
+// database, so that concurrent writers do not lose each other's keys. New runs: run-insertion.ts; lists: run-list.ts;
+// the log: run-events.ts.
 
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Run, RunState } from '../../model/run.ts';
@@ -9,7 +9,7 @@ import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { isTaken } from './run-fencing.ts';
 
-/** Contexts, logs and annotations are merged by top-level key; every other field replaces. */
+/** Changes of a run. Contexts, logs and annotations are merged by top-level key; every other field replaces. */
 export interface RunPatch {
   state?: Run['state'];
   providerCallId?: string;
@@ -25,13 +25,13 @@ export interface RunPatch {
   transcriptKey?: string;
   startedAt?: Date;
   endedAt?: Date;
-  /** False: nothing follows the end of the run. Default: what its agent has. */
+  /** False if the run has no work after its end. Default: decided by its agent. */
   hasAfterwork?: boolean;
-  /** Services that worked in the call: faults of them that the organization has are over. */
+  /** Services that worked in the call: their stored faults in the organization are cleared. */
   servicesWorked?: readonly { job: string; service: string }[];
 }
 
-/** Bounds the row's size for a provider that sends callbacks without end. */
+/** Stored callbacks of a run, which bounds its row if a provider sends callbacks without end. */
 const CALLBACKS_MAX = 500;
 
 export async function getRun(
@@ -49,14 +49,14 @@ export async function getRun(
   return row === undefined ? undefined : toRun(row);
 }
 
-/** For webhooks, which know no organization. */
+/** Finds a run without its organization, which webhooks do not have. */
 export async function findRun({ db }: StoreContext, id: string): Promise<Run | undefined> {
   if (!isRowId(id)) return undefined;
   const row = await db.selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst();
   return row === undefined ? undefined : toRun(row);
 }
 
-/** The newest, in case a provider uses an id twice. */
+/** Finds a run by the provider's call id; the newest, in case a provider uses an id twice. */
 export async function findByProviderCall(
   { db }: StoreContext,
   configurationId: string,
@@ -74,8 +74,8 @@ export async function findByProviderCall(
   return row === undefined ? undefined : toRun(row);
 }
 
-/** A completed run keeps its state, disposition, duration and end. A run that was taken from this process gets its
- *  recording, which only this process has, and nothing else: undefined. */
+/** Changes a run. A completed one keeps its state, disposition, duration and end. A run that was taken from this
+ *  process only gets its recording, which only this process has; the result is undefined. */
 export async function patchRun(
   context: StoreContext,
   id: string,
@@ -94,8 +94,8 @@ export async function patchRun(
   return undefined;
 }
 
-/** A part of the statement that changes the run. Rows are locked in one order: calls that end together must not wait for
- *  each other's. */
+/** Part of the statement that clears the services' faults. Rows are locked in one order, so that calls that end
+ *  together do not deadlock. */
 function withoutFaults(
   id: string,
   worked: NonNullable<RunPatch['servicesWorked']>,
@@ -126,8 +126,7 @@ async function addRecording({ db }: StoreContext, id: string, key: string): Prom
     .execute();
 }
 
-/** Patches a run that is `initialized`. False, without a change, if it is in another state or there is none with
- *  that id. */
+/** Patches a run that is `initialized`. False, without a change, if it has another state or does not exist. */
 export async function patchInitialized(
   context: StoreContext,
   id: string,
@@ -141,15 +140,15 @@ export async function patchInitialized(
   return rows.length > 0;
 }
 
-/** How far a call has come, in its provider's word. */
+/** Progress of a call, in the provider's word. */
 interface ReportedStatus {
   status: string;
-  /** Those that are as far: a report that is stored at the same moment may have brought one. */
+  /** Statuses with at least this progress, one of which may have been stored at the same moment. */
   notAfter: readonly string[];
 }
 
-/** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was
- *  seen before. `reported` becomes the run's provider status in any case, unless that is as far. Atomic. */
+/** Appends one provider callback to `logs.telephony_status_callbacks`; false if `dedupeKey` was seen before. `reported`
+ *  becomes the run's provider status in any case, unless the current one has at least its progress. Atomic. */
 export async function appendCallback(
   context: StoreContext,
   id: string,
@@ -187,7 +186,7 @@ export async function appendCallback(
   return rows[0]?.is_new ?? false;
 }
 
-/** Runs that have a call and are not completed, of all organizations and nodes. */
+/** Number of runs of all organizations and nodes that have a call and are not completed. */
 export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   const row = await db
     .selectFrom('runs')
@@ -197,7 +196,8 @@ export async function countOpenRuns({ db }: StoreContext): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** Has a call, or gets one. In the terms of the index `runs_open` and of the function `lock_open_calls`. */
+/** Condition for a run that has a call, or gets one. It matches the index `runs_open` and the function
+ *  `lock_open_calls`. */
 export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed' and not is_idle`;
 }
@@ -249,20 +249,20 @@ export function toRun(row: RunRow): Run {
 const CALLBACKS_KEY = 'telephony_status_callbacks';
 const PROVIDER_STATUS = 'provider_status';
 
-/** Final once the run is completed. */
+/** Columns that are final once the run is completed. */
 const FINAL = {
   disposition: 'disposition',
   durationS: 'duration_s',
   endedAt: 'ended_at',
 } as const;
-/** Objects, merged by top-level key. */
+/** Columns of objects that are merged by top-level key. */
 const MERGED = {
   initialContext: 'initial_context',
   gatheredContext: 'gathered_context',
   logs: 'logs',
   annotations: 'annotations',
 } as const;
-/** Objects, replaced. */
+/** Columns of objects that are replaced. */
 const REPLACED = { usageInfo: 'usage_info', costInfo: 'cost_info' } as const;
 const PLAIN = {
   providerCallId: 'provider_call_id',
@@ -272,12 +272,12 @@ const PLAIN = {
   hasAfterwork: 'has_afterwork',
 } as const;
 
-/** Assignments; their right sides use the row before the change. */
+/** Assignments of an update; their right sides use the row before it. */
 function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
   const changes: RawBuilder<unknown>[] = [];
   if (patch.state !== undefined) changes.push(stateChange(patch.state));
   if (patch.state === 'running') {
-    // The node with its media owns it, whichever node dialled it.
+    // The node with the media owns the run, whichever node dialled it.
     changes.push(
       sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
       sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
@@ -305,7 +305,7 @@ function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<u
   return changes;
 }
 
-/** Forward only. */
+/** The next state, only if it is later than the current one. */
 function stateChange(next: RunState): RawBuilder<unknown> {
   const earlier = next === 'completed' ? ['initialized', 'running'] : ['initialized'];
   return sql`state = case when state = any(${earlier}) then ${next} else state end`;

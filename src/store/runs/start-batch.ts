@@ -1,6 +1,6 @@
-// Several starts of one organization in one statement, which is a transaction of its own: one lock of the organization,
-// one count of its open calls, one insert, and the keys of clients with their runs. Starts wait for each other's lock
-// anyway; between statements the embedded engine would wait for this process, and all others for it.
+// Starts of one organization in one statement, which is its own transaction: one lock of the organization, one count of
+// its open calls, one insert, and the clients' keys with their runs. Separate starts would wait for each other's lock,
+// and between their statements the embedded engine, and all others, for this process.
 
 import { type RawBuilder, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -17,7 +17,7 @@ import { toRun } from './runs.ts';
 /** The client's idempotency key, and the hash of its request. */
 export interface StartKey {
   key: string;
-  /** Equal for equal requests: SHA-256, hexadecimal. */
+  /** Hash that is equal for equal requests: SHA-256, hexadecimal. */
   requestHash: string;
 }
 
@@ -26,20 +26,21 @@ export interface WantedStart {
   key: StartKey | undefined;
 }
 
-/** What a key has started. */
+/** The run that a key has started. */
 interface Known {
   requestHash: string;
   run: BatchResult<Run>;
-  /** Of the statement that stored the key; null: of none that is sent twice. */
+  /** Id of the statement that stored the key; null for a statement that is never sent twice. */
   madeBy: string | null;
 }
 
 const KEY_LIFE_MS = 86_400_000;
-/** Expired keys that new ones delete: more than are added, and little work. */
+/** Expired keys that each new one deletes: more than are added, and little work. */
 const SWEPT_MAX = 100;
 
-/** Of one organization, all with keys or none; a result for each: CALL_LIMIT_REACHED, START_KEY_REUSED. Without keys
- *  it throws STORE_UNAVAILABLE if the connection is lost: sent once more, each would begin twice. */
+/** Starts of one organization, all with keys or all without. One result each: the run, CALL_LIMIT_REACHED or
+ *  START_KEY_REUSED. Without keys it throws STORE_UNAVAILABLE if the connection is lost: a repetition could begin each
+ *  twice. */
 export function startAll(
   context: StoreContext,
   wanted: readonly WantedStart[],
@@ -65,7 +66,7 @@ async function startTogether(
     if (known !== undefined && known.requestHash !== key?.requestHash) return reused();
     if (known !== undefined) {
       if ('error' in known.run) return known.run;
-      // Ours: the answer to the statement was lost, and it was sent once more.
+      // The run is of this start: the answer to the statement was lost, and it was sent once more.
       const isNew = known.madeBy === madeBy && of === each;
       return { value: { run: known.run.value, isNew } };
     }
@@ -76,7 +77,7 @@ async function startTogether(
   });
 }
 
-/** The first of those with one key; and for each start, which of these it is, or repeats. */
+/** The first start of each key; and for every start, the index of that one. */
 function withoutRepeated(wanted: readonly WantedStart[]) {
   const byKey = new Map<string, WantedStart>();
   const places = wanted.map((each) => {
@@ -89,9 +90,9 @@ function withoutRepeated(wanted: readonly WantedStart[]) {
 }
 
 interface Insertion {
-  /** In the order of those whose key was not used: as far as the limit has room, the first first. */
+  /** Runs of the starts with unused keys, in their order, as far as the limit allows. */
   made: Run[];
-  /** By key. */
+  /** Runs of the used keys, by key. */
   used: ReadonlyMap<string, Known>;
   limit: number;
 }
@@ -100,7 +101,7 @@ type Row = Inserted & {
   used_keys: Record<string, { hash: string; run: string; made_by: string | null }>;
 };
 
-/** `starts`: of different keys. */
+/** Inserts the runs within the limit. The keys of `starts` are different. */
 async function insertWithinLimit(
   context: StoreContext,
   starts: readonly [WantedStart, ...WantedStart[]],
@@ -140,8 +141,8 @@ async function insertWithinLimit(
   return { made: runsIn(rows), used, limit: first?.calls_max ?? 0 };
 }
 
-/** Of the statement that makes runs: their keys, and the removal of old ones after that, so that no two statements wait
- *  for each other's. */
+/** Part of the statement that inserts runs: stores their keys, then removes old ones, so that two statements do not
+ *  deadlock. */
 function keptKeys(
   context: StoreContext,
   keys: readonly string[],
@@ -171,7 +172,8 @@ function keptKeys(
     )`;
 }
 
-/** Few requests come twice: only for these the runs are read. Never rejects: the other starts of the batch have begun. */
+/** Results for repeated requests, which are rare: only for these the runs are read. Never rejects: the other starts of
+ *  the batch have begun. */
 async function knownRuns(
   context: StoreContext,
   usedKeys: Row['used_keys'],
@@ -186,7 +188,7 @@ async function knownRuns(
   );
 }
 
-/** STORE_UNAVAILABLE: it was deleted at this moment, and its key with it. */
+/** The run with the id; STORE_UNAVAILABLE if it was deleted at this moment, together with its key. */
 function runIn(runs: ReadonlyMap<string, Run>, id: string): BatchResult<Run> {
   const run = runs.get(id);
   return run === undefined ? { error: new GatewayError('STORE_UNAVAILABLE') } : { value: run };
@@ -216,7 +218,7 @@ export async function runOfKey(
   return { requestHash, run: toRun(run) };
 }
 
-/** For a run that existed without a call. */
+/** Stores the key of a run that existed without a call. */
 export async function keepKey(
   tx: TransactionContext,
   context: StoreContext,

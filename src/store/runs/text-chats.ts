@@ -1,5 +1,5 @@
-// Text chats on PostgreSQL. A change names the revision that its client has seen: the row is compared and set in
-// one statement, so that of two writers on any nodes one wins and the other gets a conflict.
+// Text chats on PostgreSQL. A change names the revision that its client has seen: one statement compares and sets the
+// row, so that of two writers on any nodes one wins and the other gets a conflict.
 
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -32,7 +32,7 @@ export class TextChatRepository {
     this.#context = context;
   }
 
-  /** A run without a phone call, its chat and its first turn, which is pending: revision 1. */
+  /** Creates a run without a phone call, its chat, and its first turn, which is pending: revision 1. */
   async create(
     input: NewRun & { annotations: Record<string, unknown> },
     turn: NewTurn,
@@ -76,7 +76,7 @@ export class TextChatRepository {
     return chat?.run.organizationId === organizationId ? chat : undefined;
   }
 
-  /** For the idle check, which has no organization. */
+  /** Finds a chat for the idle check, which has no organization. */
   async find(runId: string): Promise<TextChat | undefined> {
     if (!isRowId(runId)) return undefined;
     // Row and turns must be read in one snapshot.
@@ -114,8 +114,8 @@ export class TextChatRepository {
     });
   }
 
-  /** False, without a change, if the chat has another revision. Throws STORE_UNAVAILABLE if events of the work
-   *  are not stored. */
+  /** Settles a piece of work. False, without a change, if the chat has another revision. Throws STORE_UNAVAILABLE if
+   *  events of the work are not stored. */
   settle(runId: string, revision: number, settled: Settled): Promise<boolean> {
     const { status, eventSeq, dueMs, turn, rewindTo } = settled;
     const dueAt = shifted(this.#context.time(), dueMs);
@@ -132,7 +132,7 @@ export class TextChatRepository {
     });
   }
 
-  /** Abandons unfinished work of another process: its turn has failed. False as above. */
+  /** Abandons unfinished work of another process: its turn has failed. False as for `settle`. */
   release(runId: string, revision: number, eventSeq: number): Promise<boolean> {
     return this.#context.db.transaction().execute(async (tx) => {
       const wasHeld = await this.#setFree(tx, { runId, revision }, { status: 'error', eventSeq });
@@ -150,7 +150,7 @@ export class TextChatRepository {
     });
   }
 
-  /** Chats that are due for a check: one of each organization at most. */
+  /** Claims chats that are due for a check: at most one of each organization. */
   async claimDue(claim: DueClaim): Promise<DueTextChat[]> {
     const now = this.#context.time();
     const of = { table: 'text_chats', id: 'run_id' };
@@ -166,7 +166,7 @@ export class TextChatRepository {
     }));
   }
 
-  /** The end of the chat is carried out completely. */
+  /** Closes a chat whose end is carried out completely. */
   async close(runId: string): Promise<void> {
     await this.#context.db
       .updateTable('text_chats')
@@ -176,8 +176,8 @@ export class TextChatRepository {
       .execute();
   }
 
-  /** The work on that revision is over. Throws STORE_UNAVAILABLE if its events are missing: a turn counts only
-   *  with all of its events. */
+  /** Ends the work on that revision. Throws STORE_UNAVAILABLE if its events are missing: a turn counts only with all of
+   *  its events. */
   async #setFree(
     tx: TransactionContext,
     { runId, revision }: { runId: string; revision: number },
@@ -338,7 +338,7 @@ export class TextChatRepository {
   }
 }
 
-/** Everything but the state, which is large. */
+/** All columns but the state, which is large. */
 const TURN_COLUMNS = [
   'id',
   'status',

@@ -1,5 +1,5 @@
-// Whether this node has the key by which the secrets in a shared database are sealed. The first node stores a proof of
-// its key there; a node that has other keys, such as the file of its own data folder, must not start.
+// Checks that this node has the key with which the secrets in a shared database are sealed. The first node stores a
+// proof of its key there; a node with other keys, such as its own data folder's, must not start.
 
 import { type Kysely, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -10,7 +10,7 @@ interface KeyProof {
   proof: string;
 }
 
-/** Throws SECRET_KEYS_DIFFER. */
+/** Checks the keys against the stored proof. Throws SECRET_KEYS_DIFFER. */
 export async function checkSecretKeys<T>(
   db: Kysely<T>,
   keys: readonly [SecretKey, ...SecretKey[]],
@@ -27,7 +27,7 @@ export async function checkSecretKeys<T>(
   }
 }
 
-/** From now on nodes need this key: every secret is sealed by it. */
+/** Stores that every secret is sealed with this key, which nodes need from now on. */
 export async function noteSealingKey<T>(db: Kysely<T>, key: SecretKey): Promise<void> {
   const { keyId, proof } = proofOf(key);
   await sql`

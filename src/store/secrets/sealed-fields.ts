@@ -1,18 +1,18 @@
-// Secrets inside a configuration's credentials: named by dotted paths (`external_pbx.agent.password`),
-// `*` for every key at one level. A sealed value may be of any JSON type. Beside the credentials
-// stands which places are sealed, so that nothing a client sends is taken for sealed text.
+// Secrets inside a configuration's credentials, named by dotted paths (`external_pbx.agent.password`; `*` for every key
+// at one level). A sealed value may be of any JSON type. The sealed places are stored beside the credentials, so that a
+// client's value is never taken for sealed text.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
 import type { SecretBox } from './secret-box.ts';
 
 type Fields = Record<string, unknown>;
-/** Keys from the top down. */
+/** Keys from the top level down. */
 type Path = readonly string[];
 
 const storedPath = z.array(z.string()).min(1);
 
-/** The stored credentials, and the places in them that are sealed. */
+/** Seals the fields. Returns the stored credentials, and the places in them that are sealed. */
 export function sealFields(
   credentials: Fields,
   secretFields: readonly string[],
@@ -25,7 +25,7 @@ export function sealFields(
   return sealPlaces(credentials, sealedFields, organizationId, secrets);
 }
 
-/** As `sealFields`, for places that were sealed before. */
+/** Seals places that were sealed before. Result as in `sealFields`. */
 export function sealPlaces(
   credentials: Fields,
   places: readonly string[],
@@ -43,7 +43,7 @@ export function sealPlaces(
   return { credentials: sealed, sealedFields };
 }
 
-/** The unsealed credentials. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+/** The credentials in clear. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export function openFields(
   credentials: Fields,
   sealedFields: readonly string[],
@@ -87,7 +87,7 @@ function pathsTo(value: unknown, parts: Path): string[][] {
     .flatMap((key) => pathsTo(value[key], rest).map((path) => [key, ...path]));
 }
 
-/** Whether sealing `path` takes `below` along. */
+/** Whether sealing `path` includes `below`. */
 function isAbove(path: Path, below: Path): boolean {
   return path.length < below.length && path.every((key, depth) => key === below[depth]);
 }

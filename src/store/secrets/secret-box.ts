@@ -1,6 +1,6 @@
-// Seals secrets before they are stored: AES-256-GCM, bound to the organization and the field, so that
-// sealed text moved to another row or field does not open. Not for passwords or API keys: hashes.
-// Source: NIST SP 800-38D (96-bit random nonce, 128-bit tag).
+// Seals secrets before they are stored: AES-256-GCM, bound to the organization and the field, so that sealed text in
+// another row or field cannot be unsealed. Passwords and API keys are hashed instead. Source: NIST SP 800-38D (96-bit
+// random nonce, 128-bit tag).
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -22,7 +22,7 @@ export class SecretBox {
   readonly #newest: SecretKey;
   readonly #random: Random;
 
-  /** At least one key; the first seals. */
+  /** `keys`: at least one; the first seals. */
   constructor(keys: readonly [SecretKey, ...SecretKey[]], random: Random) {
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
     this.#newest = keys[0];
@@ -38,7 +38,7 @@ export class SecretBox {
     return `sealed:${this.#newest.id}:${bytes.toString('base64url')}`;
   }
 
-  /** Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+  /** Unseals a text. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
   open(sealed: string, place: SecretContext): string {
     const [, keyId, body] = SEALED.exec(sealed) ?? [];
     if (keyId === undefined || body === undefined) throw unreadable(place);

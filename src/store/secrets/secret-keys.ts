@@ -1,5 +1,5 @@
-// The keys that seal stored secrets: from the configuration, or from a file created at the first start. The first
-// key seals, every key opens; for rotation, put a new key before the old one.
+// Keys that seal stored secrets: from the configuration, or from a file that is created at the first start. The first
+// key seals, every key unseals; for rotation, put a new key before the old one.
 
 import { createHash, hkdfSync } from 'node:crypto';
 import {
@@ -15,17 +15,17 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Random } from '../../std/random.ts';
 
 const KEY_BYTES = 32;
-/** More keys than any rotation needs; a longer list is a mistake. */
+/** Most keys, more than any rotation needs; a longer list is a mistake. */
 const KEYS_MAX = 16;
 
 export interface SecretKey {
-  /** Eight hex digits derived from the key: they identify the key that sealed a text. */
+  /** Eight hex digits derived from the key, which identify the key that sealed a text. */
   id: string;
   key: Buffer;
 }
 
-/** Keys of 32 bytes as 64 hex digits or base64, with commas or white space between them.
- *  Throws CONFIG_INVALID, which never quotes a key. */
+/** Parses keys of 32 bytes, as 64 hex digits or base64, with commas or white space between them. Throws CONFIG_INVALID,
+ *  which never quotes a key. */
 export function parseSecretKeys(text: string): SecretKey[] {
   const words = text.split(/[\s,]+/).filter((word) => word !== '');
   if (words.length === 0 || words.length > KEYS_MAX) {
@@ -38,7 +38,7 @@ export function parseSecretKeys(text: string): SecretKey[] {
   });
 }
 
-/** A 32-byte key for one purpose, the same at every start; it reveals nothing about `key`. */
+/** Derives a 32-byte key for one purpose, the same at every start; it reveals nothing about `key`. */
 export function deriveKey({ key }: SecretKey, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `patchbay ${purpose}`, KEY_BYTES));
 }
@@ -55,7 +55,7 @@ export function readKeyFile(path: string, random: Random): SecretKey[] {
   return parseSecretKeys(readFileSync(path, 'utf8'));
 }
 
-/** Completely or not at all, and never over a file that another process has just created. */
+/** Creates the file completely or not at all, and never over one that another process has just created. */
 function makeKeyFile(path: string, random: Random): void {
   const unfinished = `${path}.${random.uuid()}`;
   writeFileSync(unfinished, `${random.bytes(KEY_BYTES).toString('hex')}\n`, {

@@ -1,5 +1,5 @@
-// Leases of telephony configurations: one statement renews and claims, so that of several nodes one gets each. A
-// killed node loses its leases by not renewing them; its successor has them at once.
+// Leases of telephony configurations: one statement renews and claims, so that of several nodes one gets each. A killed
+// node does not renew its leases; its successor has them at once.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -9,14 +9,14 @@ import type { StoreContext } from '../db/store-context.ts';
 import { toConfiguration } from './configurations.ts';
 
 export interface HeldConfiguration extends TelephonyConfiguration {
-  /** False if its secrets cannot be unsealed: there are no credentials then. */
+  /** Whether its secrets can be unsealed. If not, it has no credentials. */
   isReadable: boolean;
 }
 
 export interface LeaseClaim {
   providers: readonly ProviderName[];
   leaseMs: number;
-  /** Whether leases of other nodes that have not been renewed are claimed. */
+  /** Whether other nodes' leases that have expired are claimed. */
   takesExpired: boolean;
   max: number;
 }
@@ -30,8 +30,8 @@ export class LeaseRepository {
     this.#context = context;
   }
 
-  /** Across organizations: renews this node's leases and claims free ones, of active and inactive configurations, for
-   *  `leaseMs` from now; at most `max`, its own first. The returned leases are this node's until then, all others are not. */
+  /** Renews this node's leases and claims free ones, of active and inactive configurations in all organizations, for
+   *  `leaseMs` from now; at most `max`, its own first. This node then has exactly the returned leases. */
   async claim(wanted: LeaseClaim): Promise<HeldConfiguration[]> {
     if (wanted.providers.length === 0) return [];
     const ids = await this.#take(wanted);
@@ -99,7 +99,7 @@ function held(
   try {
     return { ...toConfiguration(context, row), isReadable: true };
   } catch (error) {
-    // One organization's unreadable secrets must not block the other organizations' PBXs.
+    // One organization's unreadable secrets must not block other organizations' PBXs.
     if (!(error instanceof GatewayError)) throw error;
     const empty = { ...row, credentials: {}, sealed_fields: [] };
     return { ...toConfiguration(context, empty), isReadable: false };

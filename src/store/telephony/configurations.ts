@@ -1,5 +1,5 @@
-// Telephony configurations: a provider's credentials, secrets sealed, under a name. At most one per
-// organization is the default for outbound calls.
+// Telephony configurations: a provider's credentials with sealed secrets, under a name. At most one per organization is
+// the default for outbound calls.
 
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -19,15 +19,15 @@ export interface ConfigurationSummary extends TelephonyConfiguration {
 
 type Row = Selectable<TelephonyConfigurationTable>;
 
-/** Rows rewritten together when keys are rotated. */
+/** Rows that are resealed together. */
 const RESEAL_ROWS_MAX = 100;
 
-/** Organizations with one account of a provider, and its verifications for one webhook. */
+/** Configurations with one provider account in all organizations, each of which a webhook may verify. */
 const OF_ACCOUNT_MAX = 20;
-/** Configurations of one list: more than an organization has provider accounts. */
+/** Longest list, more than an organization has provider accounts. */
 const LISTED_MAX = 1_000;
 
-/** Oldest first. */
+/** The organization's configurations, oldest first. */
 export async function listConfigurations(
   context: StoreContext,
   organizationId: string,
@@ -55,7 +55,7 @@ export async function getConfiguration(
   return row === undefined ? undefined : toSummary(context, row);
 }
 
-/** Of any organization, for a webhook that says only its account; the newest. */
+/** Configurations of any organization for a webhook that only has its account, newest first. */
 export async function listOfAccount(
   context: StoreContext,
   provider: ProviderName,
@@ -72,7 +72,7 @@ export async function listOfAccount(
   return rows.map((row) => toConfiguration(context, row));
 }
 
-/** Throws CONFIGURATION_NAME_TAKEN. */
+/** Stores a configuration. Throws CONFIGURATION_NAME_TAKEN. */
 export async function insertConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -81,11 +81,11 @@ export async function insertConfiguration(
     provider: ProviderName;
     isDefaultOutbound: boolean;
     credentials: Record<string, unknown>;
-    /** The value by which inbound calls find this configuration; null without one. */
+    /** Value by which inbound calls find this configuration; null for none. */
     accountId: string | null;
-    /** Names of the credential fields to seal. */
+    /** Credential fields to seal. */
     secretFields: readonly string[];
-    /** Calls per second, 1..1000. Default null: no limit. */
+    /** Calls per second, 1 to 1000. Default null: no limit. */
     callsPerSecond?: number | null;
   },
 ): Promise<ConfigurationSummary> {
@@ -131,7 +131,7 @@ interface ConfigurationPatch {
   callsPerSecond?: number | null;
 }
 
-/** Throws CONFIGURATION_NAME_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
+/** Changes a configuration. Throws CONFIGURATION_NAME_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
 export async function updateConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -161,8 +161,8 @@ export async function updateConfiguration(
   return getConfiguration(context, organizationId, id);
 }
 
-/** Disables outbound calls over it until it is enabled again. `reason` is shown, with the time. False if there
- *  is none with that id. */
+/** Disables outbound calls over the configuration until it is enabled again. `reason` is shown, with the time. False if
+ *  there is none with that id. */
 export async function deactivateConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -176,7 +176,7 @@ export async function deactivateConfiguration(
   });
 }
 
-/** Enables it again. */
+/** Enables outbound calls over the configuration again. */
 export async function reactivateConfiguration(
   context: StoreContext,
   organizationId: string,
@@ -220,8 +220,8 @@ export async function setDefaultOutbound(
   return getConfiguration(context, organizationId, id);
 }
 
-/** Takes its numbers, trunks and leases along; its runs keep its id. False if there is none with that id. Throws
- *  CONFIGURATION_IN_USE if a campaign uses it. */
+/** Deletes a configuration with its numbers, trunks and leases; its runs keep its id. False if there is none with that
+ *  id. Throws CONFIGURATION_IN_USE if a campaign uses it. */
 export async function deleteConfiguration(
   { db }: StoreContext,
   organizationId: string,
@@ -241,8 +241,8 @@ export async function deleteConfiguration(
   }
 }
 
-/** Seals every secret by the newest key; returns the number of changed configurations. The older keys may be
- *  removed then. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+/** Seals every secret by the newest key, after which the older keys may be removed. Returns the number of changed
+ *  configurations. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export async function resealConfigurations(context: StoreContext): Promise<number> {
   let changed = 0;
   for (let after = '0'; ; ) {
@@ -263,7 +263,7 @@ export async function resealConfigurations(context: StoreContext): Promise<numbe
   }
 }
 
-/** The unsealed configuration. */
+/** The configuration in clear. */
 export function toConfiguration(
   context: StoreContext,
   row: Omit<Row, 'account_id' | 'dial_next_at' | 'dial_faults' | 'probe_at'>,
@@ -288,7 +288,7 @@ export function toConfiguration(
   };
 }
 
-/** Locks its numbers and its account until the transaction ends. */
+/** Locks the configuration with its numbers and its account until the transaction ends. */
 export function lockConfiguration(
   tx: TransactionContext,
   organizationId: string | undefined,
@@ -371,7 +371,7 @@ function toSummary(
   };
 }
 
-/** The organization is locked. */
+/** Clears the default configuration. The organization must be locked. */
 async function clearDefault(tx: TransactionContext, organizationId: string): Promise<void> {
   await tx
     .updateTable('telephony_configurations')

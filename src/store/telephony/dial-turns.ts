@@ -1,13 +1,13 @@
-// The pace of one configuration's dials, for calls that clients start. A campaign's claims keep the same pace
-// (campaigns/dial-queue.ts): of all processes one dial follows another.
+// Dial rate of a configuration for calls that clients start. A campaign's claims use the same turns
+// (campaigns/dial-queue.ts), so that dials of all processes keep the rate.
 
 import { sql } from 'kysely';
 import { isRowId } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 
-/** Milliseconds until a call may be placed over the configuration, which is its turn then. Undefined: longer than
- *  `waitMsMax`, or there is no such configuration; no turn is taken. */
+/** Takes a turn of the configuration. Returns the milliseconds until the call may be placed; undefined, without a turn,
+ *  if that is longer than `waitMsMax`, or if there is no such configuration. */
 export async function takeDialTurn(
   { db, time }: StoreContext,
   configurationId: string,

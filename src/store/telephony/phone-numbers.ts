@@ -1,5 +1,5 @@
-// Phone numbers of a telephony configuration. An address is unique in its organization; a provider account's number
-// belongs to one configuration, across all organizations.
+// Phone numbers of telephony configurations. An address is unique in its organization; a provider account's number
+// belongs to one configuration in all organizations.
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -13,7 +13,7 @@ import { lockConfiguration, toConfiguration } from './configurations.ts';
 
 type NumberOfWorkflow = PhoneNumber & { workflowName: string | null };
 
-/** Numbers of one list; the oldest of more. */
+/** Longest list; of more numbers it has the oldest. */
 const LISTED_MAX = 5_000;
 
 export async function listNumbers(
@@ -42,11 +42,11 @@ export async function getNumber(
   return row === undefined ? undefined : toNumberOfWorkflow(row);
 }
 
-/** Configurations of one provider that have the same number: of several organizations, at most one is right. */
+/** Configurations of one provider with the same number. If several organizations have it, at most one is right. */
 const INBOUND_MAX = 20;
 
-/** Across organizations: the active configurations and active numbers of an inbound call. At most one if the account is
- *  known; with null those of every account, oldest first. */
+/** Active configurations with an active number of that address, in all organizations. At most one if the account is
+ *  known; null matches every account, oldest first. */
 export async function findInbound(
   context: StoreContext,
   provider: ProviderName,
@@ -81,7 +81,7 @@ export async function findInbound(
   });
 }
 
-/** Throws CONFIGURATION_NOT_FOUND, WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND, PHONE_NUMBER_TAKEN,
+/** Creates a number. Throws CONFIGURATION_NOT_FOUND, WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND, PHONE_NUMBER_TAKEN,
  *  PHONE_NUMBER_ROUTED_ELSEWHERE. */
 export async function createNumber(
   context: StoreContext,
@@ -128,7 +128,7 @@ export async function createNumber(
   }
 }
 
-/** Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
+/** Changes a number. Throws WORKFLOW_NOT_FOUND, TRUNK_NOT_FOUND. */
 export async function updateNumber(
   context: StoreContext,
   configurationId: string,
@@ -239,7 +239,7 @@ async function checkWorkflow(
   if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id: workflowId });
 }
 
-/** The database checks that the configuration has it. Throws TRUNK_NOT_FOUND. */
+/** The trunk's id. The database checks that the configuration has it. Throws TRUNK_NOT_FOUND. */
 function checkedTrunkId(id: string | null): string | null {
   if (id !== null && !isRowId(id)) throw new GatewayError('TRUNK_NOT_FOUND');
   return id;

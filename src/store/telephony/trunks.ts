@@ -1,5 +1,5 @@
-// Trunks: the connections to the telephone network over which a configuration's calls go out, where its provider
-// has them. Callers have checked the configuration's organization.
+// Trunks: connections to the telephone network for a configuration's outbound calls, where its provider has them.
+// Callers have checked the configuration's organization.
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -16,7 +16,7 @@ export interface TrunkSettings {
   settings: Record<string, unknown>;
 }
 
-/** Trunks of one configuration: a list without pages. */
+/** Trunks of one configuration: the list has no pages. */
 const TRUNKS_MAX = 100;
 
 export type TrunkStore = Pick<TrunkRepository, keyof TrunkRepository>;
@@ -28,7 +28,7 @@ export class TrunkRepository {
     this.#context = context;
   }
 
-  /** Oldest first. */
+  /** The configuration's trunks, oldest first. */
   async list(configurationId: string): Promise<Trunk[]> {
     if (!isRowId(configurationId)) return [];
     const rows = await this.#trunks()
@@ -38,7 +38,7 @@ export class TrunkRepository {
     return rows.map(toTrunk);
   }
 
-  /** Throws CONFIGURATION_NOT_FOUND, TRUNK_NAME_TAKEN, TRUNKS_FULL. */
+  /** Creates a trunk. Throws CONFIGURATION_NOT_FOUND, TRUNK_NAME_TAKEN, TRUNKS_FULL. */
   async create(configurationId: string, input: TrunkSettings): Promise<Trunk> {
     if (!isRowId(configurationId)) throw new GatewayError('CONFIGURATION_NOT_FOUND');
     const now = new Date(this.#context.clock.now());
@@ -72,7 +72,7 @@ export class TrunkRepository {
     }
   }
 
-  /** Undefined if there is none of that id. Throws TRUNK_NAME_TAKEN. */
+  /** Changes a trunk; undefined if there is none of that id. Throws TRUNK_NAME_TAKEN. */
   async update(
     configurationId: string,
     id: string,
@@ -101,7 +101,7 @@ export class TrunkRepository {
     return row === undefined ? undefined : toTrunk(row);
   }
 
-  /** False if there is none with that id. Throws TRUNK_IN_USE if a number uses it. */
+  /** Deletes a trunk. False if there is none with that id. Throws TRUNK_IN_USE if a number uses it. */
   async delete(configurationId: string, id: string): Promise<boolean> {
     if (!isRowId(configurationId) || !isRowId(id)) return false;
     try {

@@ -1,14 +1,14 @@
-// Nonces of providers' webhooks that were taken: one statement claims a nonce, of several processes for one.
+// Used nonces of providers' webhooks: one statement claims a nonce, for one of several processes.
 
 import { sql } from 'kysely';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 
-/** Longer than calls last: what is replayed later finds a completed run. */
+/** Time for which nonces are kept, longer than calls last: a later replay finds a completed run. */
 const KEPT_MS = 4 * 3_600_000;
-/** A provider repeats a delivery within this time after the first. */
+/** Time after a delivery within which a provider may repeat it. */
 const REPEATED_MS = 120_000;
-/** Old rows that a new one deletes: more than are added, and little work. */
+/** Expired rows that each new one deletes: more than are added, and little work. */
 const SWEPT_MAX = 20;
 /** Longest nonce that is stored whole; providers' are below 100 characters. */
 const NONCE_MAX = 200;
@@ -16,7 +16,7 @@ const NONCE_MAX = 200;
 export interface WebhookNonce {
   provider: string;
   nonce: string;
-  /** SHA-256 of what came with it, hexadecimal. */
+  /** SHA-256 of the webhook's content, hexadecimal. */
   content: string;
 }
 
@@ -29,7 +29,8 @@ export class WebhookNonces {
     this.#context = context;
   }
 
-  /** True for a new nonce, and for a repeated delivery: the same content within two minutes. False: it was used. */
+  /** Claims a nonce. True if it is new, and for a repeated delivery: the same content within two minutes. False if it
+   *  was used. */
   async claim({ provider, nonce, content }: WebhookNonce): Promise<boolean> {
     if (nonce.length > NONCE_MAX) return false;
     const { db, time } = this.#context;

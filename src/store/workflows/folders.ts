@@ -9,7 +9,7 @@ import { withOrganizationLock } from '../db/organization-lock.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { WorkflowFolderTable } from '../db/tables.ts';
 
-/** Folders of one organization: a list without pages. */
+/** Folders of one organization: the list has no pages. */
 const FOLDERS_MAX = 500;
 
 export type FolderStore = Pick<FolderRepository, keyof FolderRepository>;
@@ -21,7 +21,7 @@ export class FolderRepository {
     this.#context = context;
   }
 
-  /** By name. */
+  /** The organization's folders by name. */
   async list(organizationId: string): Promise<WorkflowFolder[]> {
     if (!isRowId(organizationId)) return [];
     const rows = await this.#context.db
@@ -33,7 +33,7 @@ export class FolderRepository {
     return rows.map(toFolder);
   }
 
-  /** Throws FOLDER_NAME_TAKEN, FOLDERS_FULL. */
+  /** Creates a folder. Throws FOLDER_NAME_TAKEN, FOLDERS_FULL. */
   async create(organizationId: string, name: string): Promise<WorkflowFolder> {
     const now = new Date(this.#context.clock.now());
     try {
@@ -59,7 +59,7 @@ export class FolderRepository {
     }
   }
 
-  /** Undefined if there is none of that id. Throws FOLDER_NAME_TAKEN. */
+  /** Renames a folder; undefined if there is none of that id. Throws FOLDER_NAME_TAKEN. */
   async rename(
     organizationId: string,
     id: string,
@@ -80,7 +80,7 @@ export class FolderRepository {
     }
   }
 
-  /** Its agents stay, without a folder. False if there is none with that id. */
+  /** Deletes a folder; its agents stay, without a folder. False if there is none with that id. */
   async delete(organizationId: string, id: string): Promise<boolean> {
     if (!isRowId(organizationId) || !isRowId(id)) return false;
     const { numDeletedRows } = await this.#context.db

@@ -1,10 +1,11 @@
-// The dispositions that this process knows to be in the lists of their agents: nearly every call ends with one that is.
-// Codes are never removed from a list.
+// Cache of dispositions that are in the lists of their agents, as those of nearly all calls are. Codes are never
+// removed from a list.
 
 import type { StoreContext } from '../db/store-context.ts';
 import { addDisposition } from './workflows.ts';
 
-/** Of the agents with calls at the same time; a hundred bytes each. Beyond it the first one is looked for again. */
+/** Cached dispositions: those of agents with calls at the same time, a hundred bytes each. Beyond, the first one is
+ *  removed. */
 const KNOWN_MAX = 5_000;
 
 export class ListedDispositions {
@@ -15,7 +16,8 @@ export class ListedDispositions {
     this.#context = context;
   }
 
-  /** One that cannot be listed, as in a full list, is not tried again either. */
+  /** Adds a disposition to the agent's list. One that cannot be listed, as in a full list, is not tried again
+   *  either. */
   async add(workflowId: string, disposition: string): Promise<void> {
     const key = `${workflowId} ${disposition}`;
     if (this.#known.has(key)) return;

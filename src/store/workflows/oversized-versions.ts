@@ -13,7 +13,7 @@ export interface OversizedVersion {
   organizationId: string;
   name: string;
   status: string;
-  /** In words. */
+  /** The exceeded limit, as text. */
   excess: string;
 }
 

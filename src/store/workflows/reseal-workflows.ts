@@ -1,4 +1,4 @@
-// Secrets inside agents, sealed again by the newest key.
+// Reseals the secrets inside agents with the newest key.
 
 import { sql } from 'kysely';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
@@ -8,8 +8,8 @@ import { sealedContent } from './workflow-versions.ts';
 /** Versions in one transaction. */
 const ROWS_MAX = 100;
 
-/** Returns the number of changed versions. The older keys may be removed then. Throws SECRET_KEY_MISSING,
- *  SECRET_UNREADABLE. */
+/** Reseals all secrets, after which the older keys may be removed. Returns the number of changed versions. Throws
+ *  SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export async function resealWorkflows(context: StoreContext): Promise<number> {
   let changed = 0;
   for (let after = '0'; ; ) {

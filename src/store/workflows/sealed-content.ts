@@ -1,6 +1,6 @@
 // Secrets in an agent's content (keys in nodes and settings with a model of their own): sealed in the stored JSON,
-// where their names mark them as secrets. The sealed places are stored beside it, so that a client's value is never
-// taken for sealed text. Sealed text opens in any version of any agent of the organization, at the same place.
+// where names mark secrets. The sealed places are stored beside it, so that a client's value is never taken for sealed
+// text. Sealed text can be unsealed in any version of any agent of the organization, at the same place.
 
 import { z } from 'zod';
 import { isServiceSecret } from '../../model/speech-services/service-rows.ts';
@@ -39,7 +39,7 @@ export function sealContent(
     : { text: JSON.stringify(stored), sealedFields };
 }
 
-/** The unsealed content; a copy if something was sealed. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+/** The content in clear; a copy if something was sealed. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
 export function openContent<Content extends object>(
   content: Content,
   sealedFields: readonly string[],
@@ -55,12 +55,12 @@ export function openContent<Content extends object>(
   return opened;
 }
 
-/** Those of a column. */
+/** The sealed fields of a column. */
 export function fieldsOf(column: ContentColumn, sealedFields: readonly string[]): string[] {
   return sealedFields.filter((field) => placeOf(field)[0] === column);
 }
 
-/** Whether everything in it was sealed by the newest key. */
+/** Whether all its secrets were sealed by the newest key. */
 export function isFresh(
   content: object,
   sealedFields: readonly string[],
@@ -82,7 +82,7 @@ function placeOf(field: string): Step[] {
   return storedPlace.parse(JSON.parse(field));
 }
 
-/** Paths of the secrets of services in the settings or the nodes, beyond texts under a secret's name: lists of keys,
+/** Paths of services' secrets in the settings or the nodes, besides texts under a secret's name: lists of keys,
  *  objects. */
 function serviceSecretsIn(column: ContentColumn, content: unknown): Step[][] {
   if (!isObject(content)) return [];

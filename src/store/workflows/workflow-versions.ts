@@ -27,12 +27,12 @@ type Row = Selectable<WorkflowVersionTable>;
 
 interface DraftChange {
   patch: DraftPatch;
-  /** Whether what else the patch is made of is as it was. Default: there is nothing else. */
+  /** Whether other data from which the patch is derived is unchanged. Default: there is none. */
   isStill?: (tx: TransactionContext) => Promise<boolean>;
 }
 
-/** Each takes as long as the checks of keys, and another client must change the draft, or what is used of the organization,
- *  within it. */
+/** Repetitions of a change, each as long as the checks of keys. Another client must have changed the draft or the
+ *  organization's services within it. */
 const CHANGE_TRIES_MAX = 5;
 
 /** The draft, created from the published version if there is none. Throws WORKFLOW_NOT_FOUND. */
@@ -53,8 +53,8 @@ export async function saveDraft(
   });
 }
 
-/** The same with what `change` makes of the draft, or of the published version if there is none. It may take its time, and is
- *  asked once more where another client has changed that, or what else it is made of, meanwhile: no change is lost. Throws what `change` throws,
+/** Saves what `change` makes of the draft, or of the published version if there is none. `change` may take long, and is
+ *  called again if another client has changed its input meanwhile, so no change is lost. Throws what `change` throws,
  *  WORKFLOW_NOT_FOUND, WORKFLOW_CONFLICT, STORE_UNAVAILABLE. */
 export async function changeDraft(
   context: StoreContext,
@@ -109,7 +109,7 @@ async function patchDraft(
   return row;
 }
 
-/** The former published version becomes archived. Throws WORKFLOW_NOT_FOUND, WORKFLOW_NO_DRAFT. */
+/** Publishes the draft; the former published version becomes archived. Throws WORKFLOW_NOT_FOUND, WORKFLOW_NO_DRAFT. */
 export async function publishDraft(context: StoreContext, id: string): Promise<WorkflowVersion> {
   return changeVersions(context, id, async (tx) => {
     const draft = await versionRow(tx, id, 'draft');
@@ -131,7 +131,7 @@ export async function publishDraft(context: StoreContext, id: string): Promise<W
   });
 }
 
-/** Newest first. */
+/** The workflow's versions, newest first. */
 export async function listVersions(
   context: StoreContext,
   id: string,
@@ -147,7 +147,7 @@ export async function listVersions(
   return rows.map((row) => toVersion(context, row.owner, row));
 }
 
-/** A draft goes before what is published. */
+/** The version with the first of `statuses` that exists: a draft before the published one. */
 export async function getByStatus(
   context: StoreContext,
   id: string,
@@ -192,7 +192,7 @@ export async function getVersion(
   return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
-/** The longest call of a version, in seconds: what a dial needs of it, without its graph. */
+/** The version's longest call in seconds, without reading its graph, for a dial. */
 export async function callSecondsMax({ db }: StoreContext, id: string): Promise<number> {
   if (!isRowId(id)) return callSecondsIn({});
   const row = await db
@@ -206,14 +206,14 @@ export async function callSecondsMax({ db }: StoreContext, id: string): Promise<
 const hasServices = sql<boolean>`coalesce(${sql.join(
   SERVICE_OVERRIDES.map((name) => sql`configurations -> ${name}`),
 )}) is not null`;
-/** Most graphs have none of these words, and need not be parsed. */
+/** SQL condition for graphs that may name services. Most have none of these words, and need not be parsed. */
 const hasNodeServices = sql<boolean>`case
   when definition::text ~ '"(language|voice|model_overrides)"' then jsonb_path_exists(
     definition::jsonb,
     '$.nodes[*].data ? (exists(@.language) || exists(@.voice) || exists(@.model_overrides))')
   else false end`;
 
-/** A version that names services of its own, for all nodes or for some; undefined for others, whose graphs are not
+/** A version that names services of its own, for all nodes or for some; undefined for another one, whose graph is not
  *  read. */
 export async function getWithServices(
   context: StoreContext,
@@ -227,7 +227,7 @@ export async function getWithServices(
   return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
-/** Makes the paths of the published version and the draft live, all others of the workflow not. Throws
+/** Makes the paths of the published version and the draft live, and no other path of the workflow. Throws
  *  WORKFLOW_CONFLICT if another workflow has one of them. */
 export async function syncTriggers(tx: TransactionContext, workflowId: string): Promise<void> {
   const versions = await tx
@@ -236,7 +236,7 @@ export async function syncTriggers(tx: TransactionContext, workflowId: string): 
     .where('workflow_id', '=', workflowId)
     .where('status', 'in', ['published', 'draft'])
     .execute();
-  // Sorted: two workflows that lock the same paths must not deadlock.
+  // Sorted, so that two workflows that lock the same paths do not deadlock.
   const paths = [...new Set(versions.flatMap((version) => version.trigger_paths))].sort();
   await tx
     .updateTable('workflow_triggers')
@@ -284,7 +284,7 @@ export function toVersion(
   };
 }
 
-/** Definition and settings in the form of a row's columns. */
+/** Definition and settings as columns of a row. */
 export function sealedContent(
   { secrets }: StoreContext,
   organizationId: string,

@@ -16,21 +16,22 @@ import {
   type WorkflowContent,
 } from './workflow-versions.ts';
 
-/** A workflow with more dispositions keeps the first ones. */
+/** Dispositions of a workflow; a workflow with more keeps the first ones. */
 const DISPOSITIONS_MAX = 500;
-/** A model may use a whole sentence as disposition; no list of codes shows that. */
+/** Longest disposition that is listed: a model may use a whole sentence as one. */
 const DISPOSITION_CHARACTERS_MAX = 100;
-/** The contract's list has no pages. */
+/** Longest list: the contract's has no pages. */
 const WORKFLOWS_MAX = 5_000;
 
-/** Version 1, published. Throws WORKFLOW_CONFLICT if a trigger path is taken, FOLDER_NOT_FOUND. */
+/** Creates a workflow with version 1, published. Throws WORKFLOW_CONFLICT if a trigger path is taken,
+ *  FOLDER_NOT_FOUND. */
 export async function createWorkflow(
   context: StoreContext,
   owner: { organizationId: string; userId: string },
   input: {
     name: string;
     triggerPaths: readonly string[];
-    /** Default: none. */
+    /** Folder of the workflow. Default: none. */
     folderId?: string | null;
   } & WorkflowContent,
 ): Promise<{ workflow: Workflow; version: WorkflowVersion }> {
@@ -73,7 +74,7 @@ export async function createWorkflow(
   });
 }
 
-/** Oldest first; of more than five thousand the newest. */
+/** The organization's workflows, oldest first; of more than five thousand the newest. */
 export async function listWorkflows(
   { db }: StoreContext,
   organizationId: string,
@@ -96,7 +97,7 @@ export async function listWorkflows(
     .map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
 }
 
-/** How many runs each agent has, or that one, from the sums that are kept (runs/run-counts.ts): no run is read. */
+/** Number of runs of each agent, or of that one, by the stored counts (runs/run-counts.ts): no run is read. */
 function keptCounts(organizationId: string, workflowId?: string) {
   const isThatOne = workflowId === undefined ? sql`true` : sql`workflow_id = ${workflowId}`;
   return sql<{ workflow_id: string; total_runs: string }>`(
@@ -122,7 +123,7 @@ export async function countWorkflows(
   return counts;
 }
 
-/** Null removes it from its folder. Throws FOLDER_NOT_FOUND. */
+/** Moves a workflow to a folder; null removes it from its folder. Throws FOLDER_NOT_FOUND. */
 export async function moveToFolder(
   context: StoreContext,
   organizationId: string,
@@ -157,7 +158,7 @@ export async function getWorkflow(
   return row === undefined ? undefined : toWorkflow(row);
 }
 
-/** With the number of its runs. */
+/** The workflow with the number of its runs. */
 export async function getCountedWorkflow(
   { db }: StoreContext,
   organizationId: string,
@@ -189,8 +190,8 @@ export async function findByUuid(
 
 type AgentKey = { organizationId: string } & ({ uuid: string } | { id: string });
 
-/** A workflow of the organization with the first of `statuses` that it has, a draft before what is published: what each
- *  start of a call reads, and each claim of a campaign, in one statement. */
+/** A workflow of the organization with the version of the first of `statuses` that it has, a draft before the published
+ *  one, in one statement, for starts of calls and claims of campaigns. */
 export async function findAgent(
   context: StoreContext,
   key: AgentKey,
@@ -201,7 +202,7 @@ export async function findAgent(
   return row && toAgent(context, row);
 }
 
-/** A workflow with its draft, or what is published, and the number of its runs, in one statement. */
+/** A workflow with its draft, or its published version, and the number of its runs, in one statement. */
 export async function getShownWorkflow(
   context: StoreContext,
   organizationId: string,

@@ -1,5 +1,5 @@
-// The ARI connections that this process holds, by Stasis application, and the way of requests to each PBX: over HTTP, or
-// over the connection that the PBX has opened to us. Source: asterisk §4.
+// The ARI connections of this process, by Stasis application, and the transport of requests to each PBX: HTTP, or the
+// connection that the PBX opened to us. Source: asterisk §4.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -33,7 +33,7 @@ import {
 import { type AriAccount, accountOf } from './rest/config.ts';
 import type { OpenLeg } from './rest/peer.ts';
 
-/** For the answer whether another program is connected. */
+/** Deadline of the request that asks whether another program is connected as the application. */
 const FREE_MS_MAX = 5_000;
 
 export interface AriConnectionsDeps {
@@ -100,7 +100,7 @@ export class AriConnections {
     return connection;
   }
 
-  /** What requests about calls of a PBX need. */
+  /** Account, client, ids and clock for requests about calls of a PBX. */
   reach(account: AriAccount): AriReach {
     const { clock, random } = this.#deps;
     const connection = this.#connections.get(account.app);
@@ -108,8 +108,8 @@ export class AriConnections {
     return { account, client, ids: createChannelIds(account.app, random), clock, connection };
   }
 
-  /** An Asterisk that opens the connection to us accepts requests over that connection only. Throws
-   *  PBX_NOT_CONNECTED. */
+  /** Requests go over HTTP, or over the connection that Asterisk has opened to us. Throws PBX_NOT_CONNECTED if it has
+   *  opened none. */
   transportOf(account: AriAccount, over: Rest = this.#rest): AriRequestTransport {
     if (account.connection === 'outgoing') return httpTransport(over, account);
     const socket = this.#incoming.get(account.app);
@@ -134,7 +134,7 @@ export class AriConnections {
   }
 }
 
-/** Calls would have no audio: logged at once, not at the first call. */
+/** Logs at once, not at the first call, that calls of the PBX would have no audio. */
 function warnOfAddress(account: AriAccount, host: string | undefined, log: Log): void {
   const isOurs = account.media === 'rtp' || account.media === 'audiosocket';
   if (!isOurs || host === undefined) return;
@@ -146,7 +146,7 @@ function warnOfAddress(account: AriAccount, host: string | undefined, log: Log):
   }
 }
 
-/** False if the PBX cannot be asked. Never rejects. */
+/** Whether no client is connected as the application. False if the PBX cannot be asked. Never rejects. */
 async function isApplicationFree(
   client: AriClient,
   { app }: AriAccount,

@@ -23,17 +23,17 @@ import { websocketTransports } from './media/websocket-transports.ts';
 import { type AriRequestTransport, createAriClient } from './rest/client.ts';
 import { type AriAccount, accountOf } from './rest/config.ts';
 
-/** Asterisk itself has no limit; the workflow's applies. */
+/** Longest call. Asterisk itself has no limit; the workflow's applies. */
 const CALL_S_MAX = 86_400;
 
 export interface AriProviderOptions {
   clock: Clock;
   random: Random;
-  /** For Asterisk without media websockets. Undefined: calls of such PBXs have no audio. */
+  /** Packet media for Asterisk without media websockets. Undefined: calls of such PBXs have no audio. */
   packets?: PacketMedia | undefined;
-  /** Where PBXs may be. Default: as while sign-up is closed. */
+  /** Addresses where PBXs may be. Default: the rules for closed sign-up. */
   egress?: Egress | undefined;
-  /** Of connections that belong to no configuration. */
+  /** Log of connections that belong to no configuration. */
   log?: Log | undefined;
 }
 
@@ -96,7 +96,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
   };
 }
 
-/** Requests go over new connections: Asterisk serves those that are open also once its HTTP server is off. */
+/** Examines over new connections: Asterisk serves those that are open even after its HTTP server was turned off. */
 async function examineOverOwn(
   context: Omit<CheckContext, 'client'>,
   means: MediaParts & { transportOf: (account: AriAccount, over: Rest) => AriRequestTransport },
@@ -111,7 +111,7 @@ async function examineOverOwn(
   }
 }
 
-/** Sockets that PBXs open, and from where they have proved to be theirs. */
+/** Accepts sockets that PBXs open, and knows the addresses of PBXs that have proved themselves. */
 function socketIntake(parts: {
   incomingSockets: IncomingSockets;
   outboundWebsockets: OutboundWebsocketServer;

@@ -1,5 +1,5 @@
-// The voice application of a configuration: found or made when the configuration is stored. Its URL is never changed:
-// the numbers of another gateway with the same account may ring there. Source: providers §5.7.
+// The voice application of a configuration: found or created when the configuration is stored. Its URL is never
+// changed: numbers of another gateway with the same account may use it. Source: providers §5.7.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -44,7 +44,7 @@ export function createCloudonixApplications(
       return {
         application_name: name,
         application_id: uuid || id,
-        // Cloudonix may show it only once, when the application is made.
+        // Cloudonix may show the key only once, when the application is created.
         application_key: apiKey || config.application_key,
         application_of: identity(config, name),
       };
@@ -52,12 +52,12 @@ export function createCloudonixApplications(
   };
 }
 
-/** The application that the stored facts are of: another domain or name has another id and key. */
+/** Identity of the application to which the stored facts belong: another domain or name has another id and key. */
 function identity({ domain_id }: CloudonixConfig, name: string): string {
   return `${domain_id}/${name}`;
 }
 
-/** Undefined if the domain has none with this name. */
+/** The application with this name; undefined if the domain has none. */
 export async function findApplication(
   client: CloudonixClient,
   options: { credentials: ProviderCredentials; name: string; signal: AbortSignal },
@@ -89,7 +89,7 @@ async function createApplication(
   return answerOf(await client.send(credentials, wanted, signal), wanted, application);
 }
 
-/** Throws PROVIDER_REFUSED for dots alone, which would name another path. */
+/** Path of the application. Throws PROVIDER_REFUSED for a name of dots alone, which would address another path. */
 export function applicationPath(name: string): string {
   if (!/^\.{1,2}$/.test(name)) return `${APPLICATIONS}/${encodeURIComponent(name)}`;
   throw refused('not the name of a voice application');

@@ -1,5 +1,5 @@
-// Requests to Cloudonix' REST interface in the name of one domain, within its budget, and the meaning of its refusals.
-// Source: providers §5.1, §5.8. Cloudonix documents statuses, but no shape of a refusal's body.
+// Requests to Cloudonix' REST interface for one domain, within its budget, and the meaning of its refusals. Source:
+// providers §5.1, §5.8. Cloudonix documents statuses, but no shape of a refusal's body.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -14,20 +14,21 @@ import { domainBudget } from './request-budget.ts';
 const provider = 'cloudonix';
 const BASE_URL = 'https://api.cloudonix.io';
 const TOO_MANY = 429;
-/** Of an urgent request, when others have used up the domain's budget: a refused request had no effect. */
+/** Attempts of an urgent request after Cloudonix refused it because the domain's budget was used up: a refused request
+ *  had no effect. */
 const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 1_000;
 
 export interface CloudonixRequest {
   action: string;
   method: RestRequest['method'];
-  /** `{domain}` is the account's domain; other parts are percent-encoded already. */
+  /** Path with `{domain}` for the account's domain; other parts are percent-encoded already. */
   path: string;
   /** Null for none. */
   json: unknown;
-  /** Whether it is idempotent. */
+  /** Whether the request is idempotent. */
   repeatable: boolean;
-  /** Goes before others: a caller waits for it, or the call costs money until then. */
+  /** Urgent requests go first: a caller waits for them, or the call costs money until then. */
   isUrgent?: boolean;
 }
 
@@ -43,7 +44,7 @@ export interface CloudonixClient {
 export function createCloudonixClient(options: {
   rest: Rest;
   clock: Clock;
-  /** Requests of one domain in ten seconds. */
+  /** Requests of one domain in ten seconds. Default: Cloudonix' limit. */
   requestsMax?: number | undefined;
 }): CloudonixClient {
   const { rest, clock, requestsMax } = options;
@@ -68,7 +69,7 @@ export function createCloudonixClient(options: {
   };
 }
 
-/** Resolves early if `signal` is aborted: the next request fails by it. */
+/** Resolves early if `signal` is aborted; the next request then fails. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(ms, done);
@@ -103,14 +104,14 @@ function restRequest(config: CloudonixConfig, wanted: CloudonixRequest): RestReq
   };
 }
 
-/** Throws PROVIDER_AUTH if they cannot be Cloudonix'. */
+/** The credentials by Cloudonix' schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): CloudonixConfig {
   const config = cloudonixConfig.safeParse({ ...credentials, provider });
   if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider }, config.error);
   return config.data;
 }
 
-/** The answer's content, or the PROVIDER_* error for its status and Cloudonix' words. */
+/** The answer's content, or the PROVIDER_* error by its status and Cloudonix' message. */
 export function answerOf<T>(
   response: RestResponse,
   { action, repeatable }: CloudonixRequest,
@@ -135,7 +136,8 @@ function faultOf(body: unknown): ProviderFault {
   return { code: code?.toString(), message: sentence, class: classOf(sentence) };
 }
 
-/** Only the words tell a number that cannot be called from another fault of the request. */
+/** Class of a refusal. Only the message distinguishes a number that cannot be called from another fault of the
+ *  request. */
 function classOf(sentence: string | undefined): ProviderFault['class'] {
   return /\bdestination\b/i.test(sentence ?? '') ? 'destination' : undefined;
 }

@@ -11,7 +11,7 @@ import {
 
 const DOMAIN_SUFFIX = '.cloudonix.net';
 
-/** Domains are compared in full: `Acme` and `acme.cloudonix.net` are one. */
+/** The full name of a domain, for comparisons: `Acme` and `acme.cloudonix.net` are one. */
 export function fullDomain(name: string): string {
   const lower = name.toLowerCase();
   return lower.includes('.') ? lower : `${lower}${DOMAIN_SUFFIX}`;

@@ -17,7 +17,7 @@ import { createCloudonixNumbers } from './numbers.ts';
 import { durationOf, sessionFacts, statusOf, TOKEN } from './session-status.ts';
 import { withProof } from './webhook-proof.ts';
 
-/** No limit is documented; these are ours, in seconds. */
+/** Longest ring time in seconds. Cloudonix documents no limit; these are ours. */
 const RING_S_MAX = 600;
 export const CLOUDONIX_CALL_S_MAX = 86_400;
 
@@ -25,7 +25,7 @@ const DIALABLE = /^(\+?\d{3,15}|sips?:\S+)$/i;
 const SESSION = '/customers/self/domains/{domain}/sessions';
 const NOT_FOUND = 404;
 
-/** Calls in one list. */
+/** Calls that are returned. */
 const FIND_MAX = 20;
 /** Tolerance between Cloudonix' clock and ours. */
 const CLOCKS_APART_MS = 60_000;
@@ -77,7 +77,7 @@ function createCalls(
         throw new GatewayError('PROVIDER_DESTINATION', { provider: 'cloudonix', reason });
       }
       const ringS = within(target.ringS, RING_S_MAX);
-      // How the destination takes the call is not reported: there is no documented callback.
+      // The result at the destination is not reported: there is no documented callback.
       const cxml = dialDocument({ to: target.to, callerId: target.callerId, ringS });
       const wanted = redirection('transfer', callId, cxml);
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
@@ -115,7 +115,7 @@ function createLookUps(client: CloudonixClient): Pick<ProviderControl, 'getCall'
       return { status, durationS: durationOf(session), answeredBy: null };
     },
 
-    /** The list has current calls alone, so that an empty one does not prove that none was placed. */
+    /** Lists current calls only, so an empty list does not prove that no call was placed. */
     async findCalls(credentials, { from, to, since }, signal) {
       const wanted = reading('find-calls', SESSION);
       const answer = await client.send(credentials, wanted, signal);
@@ -170,14 +170,15 @@ function sessionPath(callId: string): string {
   return `${SESSION}/${pathPart(callId)}`;
 }
 
-/** Throws PROVIDER_REFUSED for what is no token: a path with dots would name something else than a session. */
+/** The session's token for a path. Throws PROVIDER_REFUSED for another value: a path with dots would address something
+ *  else. */
 function pathPart(callId: string): string {
   if (TOKEN.test(callId)) return callId;
   const reason = 'not the token of a session';
   throw new GatewayError('PROVIDER_REFUSED', { provider: 'cloudonix', reason });
 }
 
-/** Numbers are free text at Cloudonix, with or without `+`. */
+/** Digits of a number, which Cloudonix stores as free text, with or without `+`. */
 function digitsOf(number: string): string {
   return number.replace(/^\+/, '');
 }

@@ -1,5 +1,5 @@
-// A Cloudonix domain as the doctor reads it: whether it is there and active, its voice application, and where its numbers'
-// calls go. Source: providers §5.7.
+// Reads a Cloudonix domain for the doctor: whether it exists and is active, its voice application, and the destination
+// of its numbers' calls. Source: providers §5.7.
 
 import { z } from 'zod';
 import type { ProviderInspection } from '../provider/inspection.ts';

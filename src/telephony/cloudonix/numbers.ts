@@ -33,7 +33,7 @@ export function createCloudonixNumbers(
   client: CloudonixClient,
 ): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'detachInbound'> {
   return {
-    /** A number that no application has yet may still come by a trunk. */
+    /** Undefined, never false, for a number that is not listed: it may still come by a trunk. */
     async ownsNumber(credentials, address, signal) {
       const wanted = formsOf(address);
       const all = await listDnids(client, { credentials, signal });
@@ -54,14 +54,15 @@ export function createCloudonixNumbers(
       const { application_name: name } = checkedCredentials(credentials);
       if (!name) return refusal(NO_APPLICATION);
       const application = await findApplication(client, { credentials, name, signal });
-      // That of another system keeps its numbers.
+      // An application of another system keeps its numbers.
       if (application === undefined || application.url !== url) return { ok: true, message: null };
       return detach(client, { credentials, signal, address, application, name });
     },
   };
 }
 
-/** Where the calls of numbers go, in their order. One that no application has may come by a trunk. */
+/** Destinations of the numbers' calls, in the order of `addresses`. A number that no application has may come by a
+ *  trunk. */
 export async function targetsOf(
   client: CloudonixClient,
   { addresses, ...asking }: Asking & { addresses: readonly string[] },
@@ -80,7 +81,7 @@ function refusal(message: string): { ok: false; message: string } {
   return { ok: false, message };
 }
 
-/** Why the application cannot receive our calls. */
+/** Why the application cannot receive our calls; undefined if it can. */
 function unfit(
   application: VoiceApplication | undefined,
   { name, url, key }: { name: string; url: string; key: string | null },
@@ -126,7 +127,7 @@ async function attach(
   return { ok: true, message: null };
 }
 
-/** Removes the number alone: the URL is shared by all numbers of the application. */
+/** Removes only the number: all numbers of the application share its URL. */
 async function detach(
   client: CloudonixClient,
   options: Asking & { address: string; application: VoiceApplication; name: string },
@@ -150,12 +151,12 @@ async function detach(
   return { ok: true, message: null };
 }
 
-/** A DNID that does not say whose it is, is another's. */
+/** Whether the DNID belongs to the application. A DNID without an owner counts as another's. */
 function belongsTo({ applicationId }: Dnid, { id, uuid }: VoiceApplication): boolean {
   return applicationId === id || (uuid !== null && uuid !== undefined && applicationId === uuid);
 }
 
-/** With `+` and without; a SIP address is the one form. */
+/** Stored forms of a number: with `+` and without. A SIP address has one form. */
 function formsOf(address: string): string[] {
   return /^\+\d+$/.test(address) ? [address, address.slice(1)] : [address];
 }

@@ -34,7 +34,7 @@ export function createCloudonixProvider(
       transferAwaits: 'acceptance',
       callS: { max: CLOUDONIX_CALL_S_MAX },
     },
-    formatAddress: (addressNormalized) => addressNormalized, // As the trunk takes it: `+` and digits, or `sip:`.
+    formatAddress: (addressNormalized) => addressNormalized, // The trunk's form: `+` and digits, or `sip:`.
     control: createCloudonixControl(client),
     inspection: createCloudonixInspection(client),
     webhook: cloudonixWebhook,

@@ -7,9 +7,9 @@ import { RequestBudget } from '../provider/request-budget.ts';
 export const REQUESTS_MAX = 10;
 /** A little longer than Cloudonix' ten seconds: requests do not all take equally long to arrive. */
 export const WINDOW_MS = 10_500;
-/** For urgent requests alone. */
+/** Requests of the limit that only urgent ones may use. */
 export const RESERVED_REQUESTS = 3;
-/** Fewer than these start within the longest wait. */
+/** Longest queue. Fewer requests than these start within the longest wait. */
 const WAITING_MAX = 50;
 
 export function domainBudget({

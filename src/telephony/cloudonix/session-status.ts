@@ -1,10 +1,9 @@
-// A session's state, as its status callbacks, the REST interface and call detail records name it.
-// Source: providers §5.4.
+// Session states, by the words of status callbacks, the REST interface and call detail records. Source: providers §5.4.
 
 import { z } from 'zod';
 import type { CallStatus } from '../../model/provider.ts';
 
-/** A session's token, the id of a call for everything. Not `CallSid`. */
+/** A session's token, the call's id in every interface. It is not `CallSid`. */
 export const TOKEN = /^[A-Za-z0-9_-]{1,64}$/;
 
 const statuses = new Map<string, CallStatus>([
@@ -32,13 +31,13 @@ const dispositions = new Map<string, CallStatus>([
   ['NOANSWER', 'no-answer'],
 ]);
 
-/** Milliseconds since 1970, or a date. Anything else is none. */
+/** A time as milliseconds since 1970, or as a date. Anything else counts as absent. */
 const moment = z
   .union([z.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))])
   .nullish()
   .catch(null);
 
-/** What is read of a session. */
+/** Fields of a session that are read. */
 export const sessionFacts = z.looseObject({
   token: z.string().regex(TOKEN),
   status: z.string(),

@@ -1,5 +1,5 @@
-// What proves a request of Cloudonix, which signs nothing: the request of a voice application has the application's key,
-// and the URLs that a dial names have a signature of ours. Source: providers §5.5.
+// Proof of a request's sender for Cloudonix, which signs nothing: a voice application's request has the application's
+// key, and the URLs of a dial have a signature of ours. Source: providers §5.5.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ProviderRequest } from '../provider/provider.ts';
@@ -7,10 +7,10 @@ import type { ProviderCredentials } from '../provider/terms.ts';
 
 const PARAMETER = 'proof';
 const KEY_HEADER = 'x-cx-apikey';
-/** Routes of reports: status callbacks of calls that others placed, and call detail records, have no proof. */
+/** Routes without proof: status callbacks of calls that others placed, and call detail records. */
 const REPORTED = /\/telephony\/cloudonix\/(?:status-callback\/[^/]+|cdr)\/?$/;
 
-/** `url`, which has no query, with the proof that we gave it away. */
+/** `url`, which has no query, with our signature in its query. */
 export function withProof(url: string, secret: string): string {
   return `${url}?${PARAMETER}=${proofOf(url, secret)}`;
 }

@@ -58,19 +58,19 @@ function recognises(request: ProviderRequest): boolean {
 
 const anyFields = z.record(z.string(), z.unknown());
 
-/** A JSON object, a list with one object (the last one counts), or a form. */
+/** The fields of a JSON object, of a list of one object (the last one counts), or of a form. */
 function fieldsOf({ json, form }: ProviderRequest): Fields {
   const body = Array.isArray(json) ? json.at(-1) : (json ?? form);
   return anyFields.safeParse(body).data ?? {};
 }
 
-/** Undefined for an empty text too. */
+/** The field as text; undefined for an empty text too. */
 function textOf(fields: Fields, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The account's domain as configurations have it; null if the request names none, or not by its name. */
+/** The account's domain as configurations have it; null if the request has none, or its id instead of its name. */
 function domainOf(request: ProviderRequest): string | null {
   const fields = fieldsOf(request);
   const named = [
@@ -82,7 +82,7 @@ function domainOf(request: ProviderRequest): string | null {
   return named === undefined ? null : fullDomain(named);
 }
 
-/** Throws WEBHOOK_MALFORMED. */
+/** The event of a webhook. Throws WEBHOOK_MALFORMED. */
 function parse(request: ProviderRequest): ProviderEvent {
   const fields = fieldsOf(request);
   if (fields['disposition'] !== undefined) return detailRecord(request, fields);
@@ -180,7 +180,7 @@ function other({ rawBody }: ProviderRequest): ProviderEvent {
   return { kind: 'other', dedupeKey: `cloudonix:${hash}` };
 }
 
-/** Plain values alone: the profile of a session may have anything. */
+/** Plain values only: the profile of a session may have any content. */
 function rawOf(fields: Fields): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields)

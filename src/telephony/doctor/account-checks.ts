@@ -1,9 +1,9 @@
-// Checks a provider's account, the application of its inbound calls and its numbers, from what the provider says of them.
+// Checks a provider's account, the application of its inbound calls and its numbers, by the provider's own answers.
 
 import { type CheckOutcome, fail, pass, skip, warn } from '../provider/check.ts';
 import type { AccountReport, ApplicationReport, NumberTarget } from '../provider/inspection.ts';
 
-/** Signatures with a time are good for five minutes. */
+/** Difference between the clocks in milliseconds. Signatures with a time are valid for five minutes. */
 const SKEW_MS = { warn: 60_000, fail: 240_000 };
 
 export function accountOutcome({ standing, balance }: AccountReport): CheckOutcome {
@@ -24,7 +24,7 @@ export function accountOutcome({ standing, balance }: AccountReport): CheckOutco
   return money === '' ? skip('The provider does not say.') : pass(held.trim());
 }
 
-/** `nowMs`: this machine's clock. */
+/** Finding about the clocks. `nowMs`: this machine's. */
 export function clockOutcome(dateMs: number | null, nowMs: number): CheckOutcome {
   if (dateMs === null) return skip("The provider's answer had no time.");
   const apartMs = nowMs - dateMs;
@@ -58,12 +58,12 @@ export function applicationOutcome(
 
 export interface NumberFacts {
   target: NumberTarget | undefined;
-  /** The configuration's; undefined where there is none. */
+  /** The configuration's application; undefined where it has none. */
   application: Pick<ApplicationReport, 'id' | 'otherId'> | undefined;
   inboundUrl: string;
   /** False for a SIP address. */
   isTelephone: boolean;
-  /** As in ProviderInspection. */
+  /** As in `ProviderInspection`. */
   movesNumbers: boolean;
 }
 
@@ -77,7 +77,7 @@ export function isRoutedHere(
   return target.id === application.id || target.id === application.otherId;
 }
 
-/** In words: "its calls go ...". */
+/** Description of the destination: "its calls go ...". */
 export function targetWords(target: NumberTarget | undefined): string {
   if (target === undefined) return 'not owned by the account';
   if (target.kind === 'url') return target.url;

@@ -8,7 +8,7 @@ import type { SelfCall } from './self-call.ts';
 
 const LOCAL_NAME = /^(localhost|.*\.(local|localhost|internal|home\.arpa))$/i;
 
-/** The address itself. */
+/** Finding about the public URL itself, before any request. */
 export function addressOutcome(publicUrl: string): CheckOutcome {
   const url = URL.parse(publicUrl);
   const advice =

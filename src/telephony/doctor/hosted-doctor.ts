@@ -27,13 +27,13 @@ import { addressOutcome, healthOutcome, mediaOutcome } from './address-checks.ts
 import { callHealth, callMedia } from './self-call.ts';
 
 const REQUEST_MS_MAX = 12_000;
-/** All numbers, one request each. */
+/** Deadline for all numbers, one request each. */
 const NUMBERS_MS_MAX = 25_000;
 
 export interface ExaminedNumber {
-  /** As it is shown. */
+  /** Address as users see it. */
   address: string;
-  /** In the provider's format. */
+  /** Address in the provider's format. */
   providerAddress: string;
   /** False for a SIP address: most providers route telephone numbers alone. */
   isTelephone: boolean;
@@ -45,11 +45,11 @@ export interface HostedExamination {
   provider: HostedProvider;
   configurationId: string;
   credentials: ProviderCredentials;
-  /** The field that webhooks are verified with, where the credentials lack it. */
+  /** The field that verifies webhooks, if the credentials lack it. */
   missingWebhookKey: string | undefined;
-  /** Active ones. */
+  /** Active numbers of the configuration, as far as they are examined. */
   numbers: readonly ExaminedNumber[];
-  /** Further ones whose calls an agent answers; they are not examined. */
+  /** Count of further numbers whose calls an agent answers; they are not examined. */
   moreNumbers: number;
   publicUrl: string;
   inboundUrl: string;
@@ -60,7 +60,7 @@ export interface HostedExamination {
 
 type Look = (signal: AbortSignal) => Promise<CheckOutcome>;
 
-/** Never rejects because of a finding. */
+/** Examines one configuration. Never rejects because of a finding. */
 export async function examineHosted(examination: HostedExamination): Promise<Finding[]> {
   const [reach, account] = await Promise.all([
     reachFindings(examination),
@@ -115,7 +115,7 @@ function keyOutcome({ missingWebhookKey: missing }: HostedExamination): CheckOut
   );
 }
 
-/** One for each number. What fails for all is one finding. */
+/** One finding for each number; a fault of all is one finding. */
 async function numberFindings(
   examination: HostedExamination,
   application: ApplicationReport | undefined,

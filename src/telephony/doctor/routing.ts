@@ -1,5 +1,5 @@
-// Points the inbound calls of a hosted configuration at this installation: what would change, and the change. Done only
-// when it is asked for by name: an installation with a copied database must not take the numbers of another.
+// Points the inbound calls of a hosted configuration at this installation: the plan, and the change. Done only on
+// request: an installation with a copied database must not take the numbers of another.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ApplicationReport } from '../provider/inspection.ts';
@@ -12,10 +12,10 @@ export interface RoutingChange {
   kind: 'application' | 'number';
   /** The application's name, or the number. */
   subject: string;
-  /** Where its calls go now, and where they are to go; in words. */
+  /** Destination of its calls today, and the intended one; as text. */
   from: string;
   to: string;
-  /** `blocked` is for the provider's console. */
+  /** `blocked`: the change can only be made in the provider's console. */
   state: 'planned' | 'done' | 'blocked';
   /** Why it is blocked. */
   message: string | null;
@@ -24,13 +24,13 @@ export interface RoutingChange {
 export interface RoutingWish {
   provider: HostedProvider;
   credentials: ProviderCredentials;
-  /** Those whose calls an agent answers. */
+  /** Numbers whose calls an agent answers. */
   numbers: readonly ExaminedNumber[];
   inboundUrl: string;
   signal: AbortSignal;
 }
 
-/** In the order in which they are made; empty if all calls come here. Throws PROVIDER_*. */
+/** The changes in the order in which they are made; empty if all calls come here. Throws PROVIDER_*. */
 export async function planRouting(wish: RoutingWish): Promise<RoutingChange[]> {
   const { provider, credentials, signal } = wish;
   const asked = provider.inspection.application;
@@ -87,7 +87,7 @@ const NO_APPLICATION = {
   message: 'Clear the application in the configuration and save it: one is made.',
 } as const;
 
-/** Carries out what is planned: the application first. A refusal blocks its change alone; the rest is done. */
+/** Carries out the planned changes, the application's first. A refusal blocks only its change; the rest is done. */
 export async function applyRouting(
   wish: RoutingWish,
   changes: readonly RoutingChange[],
@@ -104,7 +104,7 @@ export async function applyRouting(
   return made;
 }
 
-/** Null once it is done, else why not. */
+/** Carries out one change. Null if it is done, else the reason why not. */
 async function apply(wish: RoutingWish, { kind, subject }: RoutingChange): Promise<string | null> {
   const { provider, credentials, numbers, inboundUrl, signal } = wish;
   if (kind === 'application') {

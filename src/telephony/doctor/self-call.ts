@@ -1,14 +1,15 @@
-// Calls this gateway by its public address, as a provider would: a request, and the upgrade of a media socket. From the
-// inside a connection that fails proves little: many routers do not lead their own public address back.
+// Requests to this gateway by its public address, as a provider makes them: a request, and the upgrade of a media
+// socket. A failure from inside proves little: many routers do not forward their own public address back (no hairpin
+// NAT).
 
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
 
-/** The answer is below 1 kB. */
+/** Longest answer, which is below 1 kB. */
 const ANSWER_BYTES_MAX = 65_536;
-/** A media path of no call: the gateway accepts the socket and closes it. */
+/** Media path of no call: the gateway accepts the socket and closes it. */
 const PROBE_PATH = '/api/v1/telephony/ws/0/0/0/doctor';
 
 const health = z.object({ backend_api_endpoint: z.string() });
@@ -34,7 +35,7 @@ export function callMedia(publicUrl: string, signal: AbortSignal): Promise<SelfC
     connection: 'Upgrade',
     upgrade: 'websocket',
     'sec-websocket-version': '13',
-    // RFC 6455's own example: nothing is sent over this connection.
+    // The key of RFC 6455's example: nothing is sent over this connection.
     'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
   };
   return exchange(`${publicUrl}${PROBE_PATH}`, { headers, signal }, (response) => {
@@ -76,7 +77,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** A name that is not found, and a certificate that is not trusted, are the same from everywhere. */
+/** The failure by its code. A name that is not found and a certificate that is not trusted fail from everywhere. */
 function failure(error: unknown): SelfCall {
   const found =
     error instanceof Error && 'code' in error && typeof error.code === 'string'

@@ -1,6 +1,6 @@
-// One JSON request below an account, as Plivo and Vobiz have it: address, headers, and the meaning of errors. What
-// differs between the two is `AccountInterface`. The requests themselves: calls.ts, applications.ts, and each
-// provider's numbers.ts. Source: plivo.com/docs/voice/api, docs.vobiz.ai
+// One JSON request to an account at Plivo or Vobiz: address, headers, and the meaning of errors. Their differences are
+// in `AccountInterface`. The requests: calls.ts, applications.ts, and each provider's numbers.ts. Source:
+// plivo.com/docs/voice/api, docs.vobiz.ai
 
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
@@ -15,7 +15,7 @@ import {
 } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 
-/** What the credentials of both have. */
+/** Fields that both providers' credentials have. */
 export interface Account {
   auth_id: string;
   auth_token: string;
@@ -26,12 +26,12 @@ export interface Account {
 export interface AccountInterface<A extends Account = Account> {
   provider: 'plivo' | 'vobiz';
   schema: z.ZodType<A>;
-  /** Without a slash at its end. */
+  /** Base URL without a trailing slash. */
   baseUrl: string;
-  /** Between the base and `Account`. */
+  /** Path part between the base URL and `Account`. */
   version: string;
   headers(account: A): Record<string, string>;
-  /** HTTP statuses for "too many calls", or "no money for one", beside 429. */
+  /** HTTP statuses besides 429 for "too many calls" or "no money for one". */
   capacityStatuses: ReadonlySet<number>;
 }
 
@@ -39,32 +39,32 @@ export interface AccountInterface<A extends Account = Account> {
 export interface AccountRequest {
   action: string;
   method: RestRequest['method'];
-  /** `Call/`; the slash at the end matters. */
+  /** Path below the account, such as `Call/`; the trailing slash matters. */
   path: string;
-  /** Null: no body. */
+  /** JSON body; null for none. */
   body: Record<string, unknown> | null;
-  /** Whether it is idempotent. */
+  /** Whether the request is idempotent. */
   repeatable: boolean;
 }
 
 /** The answer's fields are read by `schema`, the errors are the provider's. */
 export interface AccountClient<A extends Account = Account> {
   readonly provider: 'plivo' | 'vobiz';
-  /** Throws PROVIDER_AUTH if the credentials cannot be this provider's. */
+  /** The account of the credentials. Throws PROVIDER_AUTH if they do not match this provider's schema. */
   account(credentials: ProviderCredentials): A;
-  /** Any status is an answer; fails as `Rest.send` does. */
+  /** Sends one request; any status is an answer. Fails as `Rest.send` does. */
   send(
     credentials: ProviderCredentials,
     wanted: AccountRequest,
     signal: AbortSignal,
   ): Promise<RestResponse>;
-  /** The answer's content, or the PROVIDER_* error for its status and the provider's words. */
+  /** The answer's content, or the PROVIDER_* error by its status and the provider's message. */
   contentOf<T>(response: RestResponse, wanted: AccountRequest, schema: z.ZodType<T>): T;
-  /** A success with unexpected content. */
+  /** The error for a success with unexpected content. */
   unreadable(wanted: AccountRequest): GatewayError;
 }
 
-/** Words in the refusal of a dial that blame one of its two numbers. */
+/** Words of a refused dial that blame one of its two numbers. */
 const ABOUT_NUMBERS =
   /\b(?:to|from|number|numbers|destination|source|src|dst|caller ?id|region|country)\b/i;
 
@@ -114,7 +114,7 @@ export function createAccountClient<A extends Account>(
 
 const said = z.string().min(1);
 
-/** `{"error": "…"}`, `{"error": {"message": "…"}}` or `{"message": "…"}`. */
+/** The message of a refusal: `{"error": "…"}`, `{"error": {"message": "…"}}` or `{"message": "…"}`. */
 function wordsOf(body: unknown): string | undefined {
   if (!isObject(body)) return undefined;
   const { error, message } = body;

@@ -1,5 +1,5 @@
-// Our application at Plivo or Vobiz, which receives inbound calls: found again or made, never changed.
-// Source: plivo.com/docs/voice/api/application, docs.vobiz.ai (applications)
+// Our application at Plivo or Vobiz, which receives inbound calls: found or created, never changed. Source:
+// plivo.com/docs/voice/api/application, docs.vobiz.ai (applications)
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import type { AccountClient, AccountRequest } from './account-client.ts';
 import { lookUp } from './calls.ts';
 
 const PAGE_SIZE = 20;
-/** Of the list in which ours is looked for: 1,000 applications. */
+/** Pages of the list that are searched for our application: 1,000 applications. */
 const PAGES_MAX = 50;
 
 const id = z.union([z.string().min(1), z.int()]).transform(String);
@@ -48,7 +48,7 @@ export async function ensureApplication(
 
 const described = z.object({ app_name: z.string().nullish(), answer_url: z.string().nullish() });
 
-/** The configuration's application as the doctor reads it, and how it is pointed elsewhere. */
+/** How the doctor reads the configuration's application, and how it is pointed elsewhere. */
 export function applicationInspection(client: AccountClient): ApplicationInspection {
   return {
     async read(credentials, signal) {
@@ -104,7 +104,8 @@ export async function answerUrlOf(
   return found && (found.answer_url ?? '');
 }
 
-/** Of this installation at this address: a gateway that moves makes another one, and leaves this to its numbers. */
+/** Name of the application of this installation at this URL: a gateway that moves creates another one, and leaves this
+ *  one to its numbers. */
 function nameOf({ installationId, inboundUrl }: ApplicationWish): string {
   const address = createHash('sha256').update(inboundUrl).digest('hex').slice(0, 8);
   return `patchbay-${installationId}-${address}`;

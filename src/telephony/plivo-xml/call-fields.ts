@@ -1,12 +1,12 @@
-// The fields of webhooks about calls, which Plivo and Vobiz share, and the words of both for a call's state.
-// Source: plivo.com/docs/voice/concepts/callbacks and .../troubleshooting/hangup-causes, docs.vobiz.ai
+// Fields of webhooks about calls, which Plivo and Vobiz share, and their words for a call's state. Source:
+// plivo.com/docs/voice/concepts/callbacks and .../troubleshooting/hangup-causes, docs.vobiz.ai
 
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { ProviderEvent, ProviderRequest } from '../provider/provider.ts';
 
-/** Limits of a webhook's fields and characters stored with the run. About 30 short ones come. */
+/** Limits of a webhook's fields and characters stored with the run. A webhook has about 30 short fields. */
 const RAW_FIELDS_MAX = 100;
 const RAW_CHARACTERS_MAX = 500;
 
@@ -54,17 +54,18 @@ export function statusOf(providerStatus: string | undefined): CallStatus | undef
   return providerStatus === undefined ? undefined : statuses.get(providerStatus.toLowerCase());
 }
 
-/** What is known of a call that is over. */
+/** Facts about a call that is over. */
 export interface EndedCall {
   status?: string | undefined;
-  /** `3010`, */
+  /** Hangup cause code: `3010`. */
   code?: string | undefined;
-  /** or `USER_BUSY`. */
+  /** Hangup cause name: `USER_BUSY`. */
   cause?: string | undefined;
   isAnswered?: boolean | undefined;
 }
 
-/** The cause says more than the status, which is `completed` or `failed` for much. An answered call is completed. */
+/** Final status of a call. The cause is more exact than the status, which is `completed` or `failed` for much. An
+ *  answered call is completed. */
 export function outcomeOf({ status, code, cause, isAnswered }: EndedCall): CallStatus {
   if (isAnswered === true) return 'completed';
   const byCode = outcomes.get(code ?? '') ?? causes.get((cause ?? '').toLowerCase());
@@ -75,7 +76,7 @@ export function outcomeOf({ status, code, cause, isAnswered }: EndedCall): CallS
   return isAnswered === false ? 'failed' : 'completed';
 }
 
-/** Whole seconds, as digits or as a number; null for anything else. */
+/** Whole seconds of digits or of a number; null for anything else. */
 export function secondsOf(value: unknown): number | null {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : null;
@@ -83,12 +84,11 @@ export function secondsOf(value: unknown): number | null {
 
 export interface FormReading {
   provider: 'plivo' | 'vobiz';
-  /** Completes national numbers. */
+  /** Country that completes national numbers. Default: none. */
   toCountry?: string;
 }
 
-/** The event of a webhook, which is a form. A hang-up is never a new call, at any URL. Throws
- *  WEBHOOK_MALFORMED. */
+/** The event of a webhook, which is a form. A hang-up is never a new call, at any URL. Throws WEBHOOK_MALFORMED. */
 export function eventOf(request: ProviderRequest, reading: FormReading): ProviderEvent {
   const { form } = request;
   const callUuid = form['CallUUID'];
@@ -107,12 +107,12 @@ export function eventOf(request: ProviderRequest, reading: FormReading): Provide
       return ended(request, reading, callId);
     case 'MachineDetection':
       return answeredBy(request, reading, callId);
-    default: // Redirect, Transfer, events of streams, and those of later versions.
+    default: // Redirect, Transfer, stream events, and those of later versions.
       return other(request, reading);
   }
 }
 
-/** A call that we placed is known by the id of its dial. */
+/** Id of the call. A call that we placed has the id of its dial. */
 function idOfCall(form: Record<string, string>, callUuid: string): string {
   const dialled = form['ALegRequestUUID'];
   const isOurs = form['Direction'] === 'outbound' && dialled !== undefined && ID.test(dialled);
@@ -134,7 +134,7 @@ function started(request: ProviderRequest, reading: FormReading, callId: string)
   return { kind: 'inbound-call', ...call, dedupeKey, raw: rawOf(request) };
 }
 
-/** The `action` of a <Dial> is asked for when it is over. */
+/** The event of a finished <Dial>, which requests its `action` URL. */
 function transferResult(
   request: ProviderRequest,
   { provider }: FormReading,

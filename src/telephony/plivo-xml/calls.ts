@@ -8,7 +8,7 @@ import type { ProviderCredentials } from '../provider/terms.ts';
 import type { AccountClient, AccountRequest } from './account-client.ts';
 import { conferenceUrl, isDialableByXml, transferUrl } from './documents.ts';
 
-/** One number is dialled, so there is one id; some answers have a list nevertheless. */
+/** Id of the dial, or a list of one id: some answers have a list, although one number is dialled. */
 const requestId = z.union([z.string().min(1), z.tuple([z.string().min(1)], z.string())]);
 const placed = z.object({ request_uuid: requestId });
 
@@ -17,7 +17,7 @@ export interface DialLimits {
   callS: number;
 }
 
-/** A dial's body. `more`: fields of one provider. */
+/** Body of a dial. `more`: fields of one provider. */
 export function dialBody(
   request: DialRequest,
   { ringS, callS }: DialLimits,
@@ -59,7 +59,7 @@ export async function placeCall(
   return { callId, metadata: { call_id: callId } };
 }
 
-/** Whether there was such a call; false if it is gone. */
+/** Ends the call. False if there was no such call any more. */
 export async function endCall(
   client: AccountClient,
   {
@@ -137,7 +137,7 @@ export async function pressKeys(
   client.contentOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
 }
 
-/** A request for something that exists or not: undefined for 404. */
+/** The content of the answer; undefined for 404. */
 export async function lookUp<T>(
   client: AccountClient,
   {
@@ -163,7 +163,7 @@ export function callPath(callId: string): string {
   return `Call/${encodeURIComponent(callId)}/`;
 }
 
-/** Sent once. */
+/** A request that is sent once. */
 function asked(
   action: string,
   method: AccountRequest['method'],

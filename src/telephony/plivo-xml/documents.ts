@@ -1,5 +1,5 @@
-// XML documents for Plivo and Vobiz, and the URL at which they fetch the one of a transfer.
-// Source: plivo.com/docs/voice/xml, docs.vobiz.ai (xml)
+// XML documents for Plivo and Vobiz, and the URL at which they fetch a transfer's document. Source:
+// plivo.com/docs/voice/xml, docs.vobiz.ai (xml)
 
 import assert from 'node:assert';
 import { z } from 'zod';
@@ -24,14 +24,15 @@ const sentences: Readonly<Record<RejectReason, string | null>> = {
   draining: null,
 };
 
-/** Connects the call to our media socket; when that closes the call is hung up. `attributes`: those of one provider. */
+/** Connects the call to our media socket; when that closes, the provider hangs up. `attributes`: those of one
+ *  provider. */
 export function streamReply(
   mediaUrl: string,
   attributes: Readonly<Record<string, string>>,
 ): WebhookReply {
   const all = {
     bidirectional: 'true',
-    // Otherwise the document ends at once, and the call with it.
+    // Without this the document ends at once, and the call with it.
     keepCallAlive: 'true',
     audioTrack: 'inbound',
     contentType: 'audio/x-mulaw;rate=8000',
@@ -41,7 +42,7 @@ export function streamReply(
   return xml(`<Stream${text.join('')}>${escapeXml(mediaUrl)}</Stream><Hangup/>`);
 }
 
-/** A sentence, or the busy tone. */
+/** Refuses the call with a sentence, or with the busy tone. */
 export function rejectReply(reason: RejectReason): WebhookReply {
   const sentence = sentences[reason];
   if (sentence === null) return xml('<Hangup reason="busy"/>');
@@ -52,13 +53,13 @@ export function acknowledgement(): WebhookReply {
   return { status: 200, contentType: 'application/json', body: '{"status":"success"}' };
 }
 
-/** What a transfer dials. */
+/** Destination of a transfer. */
 interface DialTarget {
   /** Digits with the country code, or a SIP URI. */
   to: string;
   callerId: string;
   ringS: number;
-  /** Where the provider reports what became of it. */
+  /** Where the provider reports the result at the destination. */
   resultUrl?: string | undefined;
 }
 
@@ -76,8 +77,8 @@ const dialTarget = z.tuple([
     .nullish(),
 ]);
 
-/** `documentUrl` with the target in its query, in characters that no one encodes: signatures cover the URL as it was
- *  sent. */
+/** `documentUrl` with the target in its query, in characters that need no percent-encoding: signatures cover the URL as
+ *  it was sent. */
 export function transferUrl(documentUrl: string, target: DialTarget): string {
   const { to, callerId, ringS, resultUrl = null } = target;
   assert(/^https?:\/\/[^?#]+$/.test(documentUrl), 'a URL without a query');

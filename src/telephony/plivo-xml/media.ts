@@ -1,6 +1,6 @@
-// Audio streams of Plivo and Vobiz: encodes and decodes the JSON messages of a bidirectional stream. It translates and
-// never acts; the use of checkpoints is pipeline/speak/playout's. There is no last message: the socket closes.
-// Source: plivo.com/docs/voice/xml/stream, docs.vobiz.ai (stream events)
+// Audio streams of Plivo and Vobiz: encodes and decodes the JSON messages of a bidirectional stream. Checkpoints are
+// used by pipeline/speak/playout. There is no last message: the socket closes. Source: plivo.com/docs/voice/xml/stream,
+// docs.vobiz.ai (stream events)
 
 import assert from 'node:assert';
 import { z } from 'zod';
@@ -61,7 +61,7 @@ type Media = Extract<Envelope, { event: 'media' }>['media'];
 
 export interface StreamMediaOptions {
   provider: 'plivo' | 'vobiz';
-  /** Byte order of linear audio that comes. What goes out is little endian at both. */
+  /** Byte order of received linear audio. Both providers expect little endian. */
   linearIn: 'little-endian' | 'big-endian';
 }
 
@@ -76,14 +76,14 @@ const TRAITS: MediaTraits = {
   lead: { aimMs: 60, maxMs: 160, stallMsMax: 160, stepMs: 80 },
 };
 
-/** By encoding and rate. */
+/** Codec names by encoding and rate. */
 const codecs: Readonly<Record<string, string>> = {
   'audio/x-mulaw/8000': 'PCMU',
   'audio/x-l16/8000': 'L16',
   'audio/x-l16/16000': 'L16/16000',
 };
 
-/** The messages with audio of one format, of all streams: they do not name theirs. */
+/** Writers of audio messages by format, shared by all streams: the messages do not name their stream. */
 const audioMessages = new Map(
   Object.keys(codecs).map((format) => {
     const layout = new AudioMessageLayout({ head: audioHead(format), middle: '' });
@@ -91,7 +91,7 @@ const audioMessages = new Map(
   }),
 );
 
-/** `format`: encoding and rate, as in `codecs`. */
+/** Start of an audio message. `format`: encoding and rate, as in `codecs`. */
 function audioHead(format: string): string {
   const [, encoding, rate] = /^(.+)\/(\d+)$/.exec(format) ?? [];
   return `{"event":"playAudio","media":{"contentType":"${encoding}","sampleRate":${rate},"payload":"`;
@@ -100,7 +100,7 @@ function audioHead(format: string): string {
 class StreamMedia implements MediaProtocol {
   readonly traits = TRAITS;
   readonly #options: StreamMediaOptions;
-  /** Undefined until `start`. */
+  /** Id of the stream; undefined until `start`. */
   #streamId: string | undefined;
   readonly #audioMessages = new AudioMessageReader();
   #isSwapped = false;
@@ -218,7 +218,7 @@ class StreamMedia implements MediaProtocol {
   }
 }
 
-/** In place. Half a sample at the end stays. */
+/** Swaps the bytes of each sample in place. Half a sample at the end is left unchanged. */
 function swapBytes(payload: Buffer): void {
   payload.subarray(0, payload.length - (payload.length % 2)).swap16();
 }

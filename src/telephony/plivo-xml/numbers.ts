@@ -1,5 +1,5 @@
-// An account's phone numbers at Plivo or Vobiz: whether it owns one, and the application of its inbound calls. What
-// differs between the two is `NumberInterface`. Source: plivo.com/docs/numbers/api/account-phone-number, docs.vobiz.ai
+// Phone numbers of an account at Plivo or Vobiz: ownership, and the application of their inbound calls. Their
+// differences are in `NumberInterface`. Source: plivo.com/docs/numbers/api/account-phone-number, docs.vobiz.ai
 
 import { z } from 'zod';
 import type { NumberTarget } from '../provider/inspection.ts';
@@ -12,25 +12,25 @@ const DIGITS = /^\d{5,15}$/;
 
 export interface NumberLook {
   credentials: ProviderCredentials;
-  /** Digits, without `+`. */
+  /** The number as digits, without `+`. */
   address: string;
   signal: AbortSignal;
 }
 
 /** A number that the account owns. */
 export interface OwnedNumber {
-  /** Empty: none. */
+  /** Id of its application; empty for none. */
   applicationId: string;
-  /** What takes its calls before an application can: `a SIP trunk`. */
+  /** A service that takes the number's calls before an application can: `a SIP trunk`. */
   obstacle: string | undefined;
 }
 
 export interface NumberInterface {
-  /** For messages to people. */
+  /** Name of the provider in messages. */
   label: string;
-  /** Undefined if the account does not own the number. */
+  /** The number; undefined if the account does not own it. */
   find(client: AccountClient, look: NumberLook): Promise<OwnedNumber | undefined>;
-  /** The request that sends the number's calls to an application; null: to none. */
+  /** The request that assigns the number to an application, or with null to none. */
   assignment(
     address: string,
     applicationId: string | null,
@@ -64,7 +64,7 @@ export function createNumbers(
   };
 }
 
-/** Where a number's calls go. Undefined if the account does not own it. */
+/** Destination of a number's calls; undefined if the account does not own it. */
 export async function targetOf(
   client: AccountClient,
   numbers: NumberInterface,
@@ -86,7 +86,7 @@ class InboundNumbers {
     this.#numbers = numbers;
   }
 
-  /** An application with another answer URL may belong to another system: it is reported, never changed. */
+  /** Reports, and never changes, an application with another answer URL: it may belong to another system. */
   async attach(look: NumberLook, url: string): Promise<Outcome> {
     const { label } = this.#numbers;
     const found = await this.#find(look);
@@ -107,7 +107,8 @@ class InboundNumbers {
     return { ok: true, message: null };
   }
 
-  /** The application stays as it is: other numbers share it. So does a number whose application is another system's. */
+  /** Takes the number from the application, which stays as it is for its other numbers. A number whose application is
+   *  another system's is not changed. */
   async detach(look: NumberLook, url: string): Promise<Outcome> {
     const found = await this.#find(look);
     if ('ok' in found) return found;
@@ -117,7 +118,7 @@ class InboundNumbers {
     return { ok: true, message: null };
   }
 
-  /** The number, and the configuration's application. */
+  /** The number and the configuration's application, or the reason why not. */
   async #find(look: NumberLook): Promise<(OwnedNumber & { ours: string }) | Outcome> {
     const { label } = this.#numbers;
     if (!DIGITS.test(look.address)) return refusal(`${label} routes phone numbers here, not SIP.`);

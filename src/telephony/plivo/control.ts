@@ -25,11 +25,11 @@ import { plivoNumbers } from './numbers.ts';
 /** Plivo's own limits, in seconds. */
 const RING_S_MAX = 600;
 export const PLIVO_CALL_S_MAX = 86_400;
-/** Calls in one list: Plivo gives no more. */
+/** Calls in one list, Plivo's maximum. */
 const FIND_MAX = 20;
 /** Tolerance between Plivo's clock and ours. */
 const CLOCKS_APART_MS = 60_000;
-/** Plivo detects for at most this long; meanwhile the conversation goes on. */
+/** Longest detection of an answering machine at Plivo; meanwhile the conversation continues. */
 const DETECTION_MS = 5_000;
 
 const number = z.string().nullish();
@@ -61,7 +61,7 @@ export function createPlivoControl(rest: Rest): ProviderControl {
 
     async hangUp(credentials, callId, signal) {
       if (await endCall(client, { credentials, path: callPath(callId), signal })) return;
-      // A call that waits in Plivo's queue is a request still.
+      // A call in Plivo's queue is still a request.
       await endCall(client, {
         credentials,
         path: `Request/${encodeURIComponent(callId)}/`,
@@ -95,7 +95,7 @@ export function createPlivoControl(rest: Rest): ProviderControl {
       const look = { credentials, signal, numbers: { from, to } };
       const between = (ids: readonly string[] = [], status: OpenStatus) =>
         ids.slice(0, FIND_MAX).map((callId) => openBetween(client, { ...look, callId }, status));
-      // An open call says nothing of when it was placed, and must not be overlooked.
+      // An open call has no time of its dial, and must not be overlooked.
       const open = [...between(live?.calls, 'live'), ...between(queued?.calls, 'queued')];
       const found = (await Promise.all(open)).flat();
       const sinceMs = since.getTime() - CLOCKS_APART_MS;
@@ -104,7 +104,7 @@ export function createPlivoControl(rest: Rest): ProviderControl {
         const { call_uuid: callId } = call;
         return callId === undefined || isOlder ? [] : [{ callId, status: snapshotOf(call).status }];
       });
-      // The queue is listed for the whole account, without a filter: what is behind its first calls is not known.
+      // Plivo lists the queue for the whole account, without a filter: calls behind its first ones are not known.
       const isCut = (queued?.calls.length ?? 0) >= FIND_MAX;
       if (isCut && found.length + over.length === 0) return undefined;
       return [...found, ...over].slice(0, FIND_MAX);
@@ -134,7 +134,7 @@ interface Look {
   signal: AbortSignal;
 }
 
-/** A call, with its numbers as far as Plivo names them. */
+/** A call, with its numbers if Plivo returns them. */
 interface KnownCall {
   snapshot: CallSnapshot;
   from?: string | null | undefined;
@@ -148,7 +148,7 @@ async function getCall(
   return (await readCall(client, look))?.snapshot;
 }
 
-/** A call is live, over with a record, or still in Plivo's queue. */
+/** Reads a call that is live, over with a record, or still in Plivo's queue. */
 async function readCall(
   client: AccountClient<PlivoConfig>,
   look: Look,
@@ -171,7 +171,7 @@ async function readOpen(
   return call && { snapshot: openSnapshot(call.call_status), from: call.from, to: call.to };
 }
 
-/** The call, if it is one between the two numbers. It may have left the list meanwhile. */
+/** The call, if it is between the two numbers. Undefined if it has left the list meanwhile. */
 async function openBetween(
   client: AccountClient<PlivoConfig>,
   { numbers: { from, to }, ...look }: Look & { numbers: { from: string | null; to: string } },
@@ -184,7 +184,7 @@ async function openBetween(
   return [{ callId: look.callId, status: call.snapshot.status }];
 }
 
-/** A live call with a word of a later version is in progress. */
+/** Snapshot of a live call. An unknown word of a later version counts as in progress. */
 function openSnapshot(word: string): CallSnapshot {
   return { status: statusOf(word) ?? 'in-progress', durationS: null, answeredBy: null };
 }

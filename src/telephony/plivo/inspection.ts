@@ -1,5 +1,5 @@
-// A Plivo account as the doctor reads it: its kind and credits, its application, and where its numbers' calls go.
-// Source: plivo.com/docs/account/api/account
+// Reads a Plivo account for the doctor: its kind and credits, its application, and the destination of its numbers'
+// calls. Source: plivo.com/docs/account/api/account
 
 import { z } from 'zod';
 import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';

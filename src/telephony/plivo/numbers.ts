@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { lookUp } from '../plivo-xml/calls.ts';
 import type { NumberInterface } from '../plivo-xml/numbers.ts';
 
-/** `application` is the address of a resource, whose last part is the id. */
+/** Fields of a number. `application` is a resource's URL, whose last part is the id. */
 const owned = z.looseObject({ application: z.string().nullish(), app_id: z.string().nullish() });
 
 export const plivoNumbers: NumberInterface = {

@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ProviderRequest } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 
-/** Signatures in one header: one for each token of the account, and of its parent. */
+/** Signatures in one header: one for each token of the account and of its parent. */
 const SIGNATURES_MAX = 8;
 const NONCE = /^[\x21-\x7e]{1,128}$/;
 
@@ -22,21 +22,21 @@ export function isSigned(request: ProviderRequest, credentials: ProviderCredenti
   return valid;
 }
 
-/** Undefined if there is none, or one that is not Plivo's. */
+/** The nonce; undefined if the header is missing or not of Plivo's form. */
 export function nonceOf({ headers }: ProviderRequest): string | undefined {
   const nonce = headers['x-plivo-signature-v3-nonce'];
   return nonce !== undefined && NONCE.test(nonce) ? nonce : undefined;
 }
 
 function signaturesOf({ headers }: ProviderRequest): Buffer[] {
-  // An application of a subaccount: signed with the main account's token too.
+  // An application of a subaccount is signed with the main account's token too.
   const all = [headers['x-plivo-signature-v3'], headers['x-plivo-signature-ma-v3']];
   return all
     .flatMap((list) => list?.split(',', SIGNATURES_MAX) ?? [])
     .map((text) => Buffer.from(text.trim(), 'base64'));
 }
 
-/** Undefined for a body that is no form: nothing would cover it. */
+/** The signed text. Undefined for a body that is no form: nothing would cover it. */
 function signedText({ method, url, rawBody, formAll }: ProviderRequest): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const hasForm = Object.keys(formAll).length > 0;
@@ -57,7 +57,7 @@ function multiMap(query: URLSearchParams): Record<string, string[]> {
   return Object.fromEntries([...query.keys()].map((name) => [name, query.getAll(name)]));
 }
 
-/** By name, then by value. */
+/** Fields sorted by name, then by value. */
 function sorted(fields: Record<string, string[]>): [string, string][] {
   return Object.keys(fields)
     .sort()

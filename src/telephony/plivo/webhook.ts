@@ -11,7 +11,7 @@ import {
 import type { ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import { isSigned, nonceOf } from './signature.ts';
 
-/** The longest call: Plivo closes the stream of one that lasts longer. */
+/** Longest call in seconds: Plivo closes the stream of one that lasts longer. */
 const STREAM_S_MAX = 86_400;
 
 export const plivoWebhook: ProviderWebhook = {

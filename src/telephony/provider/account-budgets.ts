@@ -1,13 +1,13 @@
-// One budget of requests for each account in use, by a key. Idle ones make room.
+// Request budgets by account. Idle ones are removed when there are too many.
 
 import { createHash } from 'node:crypto';
 import type { RequestBudget } from './request-budget.ts';
 
-/** Accounts with a budget in memory. */
+/** Accounts whose budget is kept in memory. */
 const BUDGETS_MAX = 1_000;
 
-/** The key of an account's budget. `address`: the account at its provider, which others may know; with its secret, of which
- *  only a hash is kept, a sender without the secret does not use up the owner's budget. */
+/** Key of an account's budget. `address`: the account at its provider, which others may know. The key includes a hash
+ *  of the secret, so a sender without it does not use up the owner's budget. */
 export function accountKey(address: string, secret: string): string {
   return `${address} ${createHash('sha256').update(secret).digest('hex')}`;
 }

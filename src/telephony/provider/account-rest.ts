@@ -1,18 +1,18 @@
-// Requests in the name of accounts: within the provider's limit for one account, and after the pause that it asks for
-// (429 with Retry-After). A request that was refused for that reason had no effect, and is sent once more.
+// Requests for accounts, within the provider's limit for one account and after the pause that it requests (429 with
+// Retry-After). A request that was refused for that reason had no effect, and is sent once more.
 
 import { AccountBudgets } from './account-budgets.ts';
 import { RequestBudget, type RequestLimit } from './request-budget.ts';
 import { createRest, type Rest, type RestOptions } from './rest-client.ts';
 
 const TOO_MANY = 429;
-/** A longer pause is not waited for: a caller is on the line, or a contact can be put off. */
+/** Longest pause after which a refused request is repeated: a caller waits, or a contact can be postponed. */
 const RETRY_MS_MAX = 3_000;
-/** Longest time for which an account sends nothing but urgent requests, whatever the provider asks for. */
+/** Longest time for which an account sends only urgent requests, whatever pause the provider requests. */
 const PAUSE_MS_MAX = 10_000;
 const ATTEMPTS_MAX = 2;
 
-/** A caller waits for it, or the call costs money until then. */
+/** Actions that are urgent: a caller waits for them, or the call costs money until then. */
 const URGENT: ReadonlySet<string> = new Set([
   'hang-up',
   'transfer',
@@ -23,7 +23,8 @@ const URGENT: ReadonlySet<string> = new Set([
   'send-digits',
 ]);
 
-/** `limit`: of one account, where the provider documents one. Requests without an account are not limited. */
+/** A `Rest` with budgets. `limit`: of one account, where the provider documents one. Requests without an account are
+ *  not limited. */
 export function createAccountRest(options: RestOptions & { limit?: RequestLimit }): Rest {
   const { provider, clock, limit } = options;
   const rest = createRest(options);

@@ -1,12 +1,12 @@
-// Reads the audio messages of a stream in JSON directly from the socket's bytes. Providers write all of a stream's in one
-// form: its fixed text is taken from a message that was read as JSON, after which only numbers and payload may differ.
-// A message in any other form is left to JSON, with the same result.
+// Reads audio messages in JSON directly from the socket's bytes. A provider writes all messages of a stream in one
+// form: its fixed text is taken from a message that was parsed as JSON, after which only numbers and payload may
+// differ. A message of another form is parsed as JSON, with the same result.
 
 import { afterDigits, audioOfBase64, digitsValue } from './message-bytes.ts';
 
-/** Forms that are learnt of one stream: a provider that writes each message differently costs no more than this. */
+/** Forms that are learnt from one stream. This bounds the cost of a provider that writes each message differently. */
 const FORMS_MAX = 8;
-/** Fixed text of a message: more has fields that are not known. */
+/** Longest fixed text of a message; a longer one has unknown fields. */
 const TEXT_BYTES_MAX = 1_024;
 const QUOTE = 0x22;
 const ZERO = 0x30;
@@ -14,15 +14,15 @@ const ZERO = 0x30;
 /** Fields that change with each message. */
 const FIELDS =
   /"(?:(payload)"\s*:\s*"[A-Za-z0-9+/]+={0,2}|(?:sequence_number|sequenceNumber|chunk|(timestamp))"\s*:\s*("?)\d{1,15})(?=["\s,}])/g;
-/** Without escapes, in which text may look like a field. */
+/** A message without escapes, in which text may look like a field. */
 const PLAIN = /^[\t\n\r\x20-\x5b\x5d-\x7e]*$/;
 
-/** What stands between two pieces of fixed text. */
+/** Kinds of values between two pieces of fixed text. */
 const KIND = { payload: 0, counter: 1, timestamp: 2 };
 
 interface Piece {
   kind: number;
-  /** Whether the digits are a number of JSON's, which begins with no zero. */
+  /** Whether the digits are a JSON number, which has no leading zeros. */
   isNumber: boolean;
   /** Position of its value in the message that was analysed. */
   from: number;
@@ -34,15 +34,15 @@ export class AudioMessageReader {
   audio: Buffer = Buffer.alloc(0);
   timestampMs = Number.NaN;
   #forms = 0;
-  /** The fixed text, without what is between its pieces. */
+  /** The fixed text, without the values between its pieces. */
   #text: Uint8Array = new Uint8Array(0);
-  /** Begin and length of each piece of the text, the last one's included. */
+  /** Begin and length of each piece of the fixed text, the last one included. */
   #begins: readonly number[] = [];
   #lengths: readonly number[] = [];
   #kinds: readonly number[] = [];
   #numbers: readonly boolean[] = [];
 
-  /** Takes the form of a message with audio of the caller, which JSON gives `audio` and `timestampMs`. */
+  /** Learns the form of a message with the caller's audio. `found`: its content as parsed from JSON. */
   learn(message: string, found: { audio: Uint8Array; timestampMs: number }): void {
     if (this.#forms >= FORMS_MAX || !PLAIN.test(message)) return;
     this.#forms += 1;
@@ -70,7 +70,8 @@ export class AudioMessageReader {
     if (!isSame) this.#kinds = [];
   }
 
-  /** Reads the message in `bytes` from `from` to `end`, borrowed. False: it has another form; nothing is valid then. */
+  /** Reads the message in `bytes` from `from` to `end`, borrowed. False if it has another form; nothing is valid
+   *  then. */
   read(bytes: Uint8Array, from: number, end: number): boolean {
     const values = this.#kinds.length;
     if (values === 0) return false;
@@ -94,7 +95,7 @@ export class AudioMessageReader {
     return at + length;
   }
 
-  /** Index after a value, which is taken; -1 if there is none at `at`. */
+  /** Index after a value, which is stored; -1 if there is none at `at`. */
   #afterValue(bytes: Uint8Array, at: number, nth: number): number {
     const kind = this.#kinds[nth];
     if (kind === KIND.payload) {
@@ -112,7 +113,7 @@ export class AudioMessageReader {
   }
 }
 
-/** Undefined unless there is one payload, and no field twice. */
+/** The pieces of a message; undefined unless it has one payload, and no field twice. */
 function piecesOf(message: string): Piece[] | undefined {
   const seen = new Set<string>();
   const pieces: Piece[] = [];

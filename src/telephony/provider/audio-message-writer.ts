@@ -8,7 +8,7 @@ const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const PADDING = 61; // =
 const TAIL = '"}}';
 
-/** The message's text before the payload, of all streams of a provider: `head`, the stream's id, `middle`. Plain ASCII. */
+/** Text of a provider's messages before the payload: `head`, the stream's id, `middle`. Plain ASCII. */
 export interface AudioMessageForm {
   head: string;
   middle: string;
@@ -67,7 +67,7 @@ export class AudioMessageWriter {
     this.#id = Uint8Array.from(Buffer.from(id, 'latin1'));
   }
 
-  /** As `AudioMessageLayout.write`. */
+  /** Writes one message, as `AudioMessageLayout.write` does. */
   write(payload: Uint8Array): Uint8Array {
     return this.#layout.write(this.#id, payload);
   }
@@ -75,10 +75,11 @@ export class AudioMessageWriter {
 
 /** One second of the widest audio: the initial size of the buffer. */
 const OUTGOING_BYTES_USUAL = 16_000;
-/** For payloads before encoding, shared by all streams. */
+/** Payload before encoding, shared by all streams. */
 let outgoing = Buffer.alloc(OUTGOING_BYTES_USUAL);
 
-/** For messages that are sent as text: a socket that takes bytes gets `AudioMessageWriter`'s. */
+/** Base64 of `payload`, for messages that are sent as text. A socket that takes bytes gets those of
+ *  `AudioMessageWriter`. */
 export function base64Of(payload: Uint8Array): string {
   if (payload.length > outgoing.length) outgoing = Buffer.alloc(payload.length);
   outgoing.set(payload);

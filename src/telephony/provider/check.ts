@@ -1,5 +1,5 @@
-// One check of an examination: what it may find, and how it becomes a finding. It has a deadline, and anything it throws
-// is a finding too.
+// One check of an examination, and how its result becomes a finding. It has a deadline, and any error that it throws
+// becomes a finding too.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -32,11 +32,11 @@ export interface CheckMeans {
   clock: Clock;
   log: Log;
   signal: AbortSignal;
-  /** What to do about a check that takes too long, and about an error that says nothing of that itself. */
+  /** Advice for a check that takes too long, and for an error without advice of its own. */
   advice: { late: string; error: (error: GatewayError) => string };
 }
 
-/** Never rejects. `msMax`: the deadline. */
+/** Runs one check within `msMax` milliseconds. Never rejects. */
 export async function runCheck(
   means: CheckMeans,
   subject: CheckSubject & { msMax: number },

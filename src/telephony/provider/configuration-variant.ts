@@ -17,7 +17,7 @@ export interface FieldOption<Value extends string = string> {
 export interface FieldFacts {
   label: string;
   type: 'text' | 'password' | 'textarea' | 'boolean' | 'select';
-  /** For a `select`. */
+  /** Options of a `select`. */
   options?: readonly FieldOption[];
   /** Masked in responses; a mask in a request keeps the stored value. */
   sensitive?: true;
@@ -25,7 +25,7 @@ export interface FieldFacts {
   placeholder?: string;
 }
 
-/** Where a field's facts are kept, beside its schema. */
+/** Facts of a field by its schema. */
 export const fieldFacts = z.registry<FieldFacts>();
 
 /** Longest name, id or token. Providers' own are below 200 characters. */
@@ -59,7 +59,7 @@ export function keyField(facts: FieldFacts) {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** HTTPS anywhere, plain HTTP only to this machine: the requests carry the account's secret. */
+/** Whether the URL is HTTPS, or plain HTTP to this machine: requests carry the account's secret. */
 function isSafeBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
@@ -69,8 +69,8 @@ function isSafeBaseUrl(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
 }
 
-/** The address of the provider's REST interface, for accounts that have another one than `placeholder`. Null: that.
- *  Name it in `addressFields`, and as `secretDestination`. */
+/** The URL of the provider's REST interface, for accounts that need another one than `placeholder`, which null stands
+ *  for. Name the field in `addressFields` and as `secretDestination`. */
 export function apiBaseUrlField({
   description,
   placeholder,
@@ -91,7 +91,7 @@ export interface ProviderVariant {
   displayName: string;
   connectivity: Connectivity;
   /** The field that identifies the account in webhooks; null if webhooks have none. */
-  /** The field with which webhooks are verified, where it may be missing. */
+  /** The field that verifies webhooks, where it may be missing. */
   webhookKeyField?: string;
   accountIdField: string | null;
   /** Form fields in the order of the form, by name. */
@@ -100,16 +100,16 @@ export interface ProviderVariant {
   readableKeys: readonly string[];
   /** Keys that the gateway generates when a configuration is first stored. */
   mintKeys?: (random: Random) => Record<string, string>;
-  /** Calls can be placed without a number of the configuration as the caller. */
+  /** Set where calls can be placed without a number of the configuration as the caller. */
   callerIdOptional?: true;
-  /** The settings of a trunk; absent where the provider has no trunks. */
+  /** Schema of a trunk's settings; absent where the provider has no trunks. */
   trunkSettings?: z.ZodType<Record<string, unknown>>;
   /** Secrets below the top level, as dotted paths. */
   nestedSecrets: readonly string[];
   /** Fields that hold an address to which the gateway connects. */
   addressFields?: readonly string[];
-  /** A field that says where `secret` is sent. To change it, the secret must be sent again in clear:
-   *  who does not know it must not be able to have it sent to themselves. */
+  /** A field that determines where `secret` is sent. To change it, the secret must be sent again in clear: otherwise a
+   *  user without the secret could have it sent to a host of theirs. */
   secretDestination?: { field: string; secret: string };
   docsUrl: string | null;
 }

@@ -1,13 +1,13 @@
-// What a hosted provider says of an account, for the doctor and for pointing inbound calls at this installation. Reads
-// only, but for `ApplicationInspection.point`, which is asked for by name.
+// Reads a hosted provider's account, for the doctor and for pointing inbound calls at this installation. Read-only,
+// except `ApplicationInspection.point`.
 
 import { z } from 'zod';
 import type { ProviderCredentials } from './terms.ts';
 
 export interface AccountReport {
-  /** As far as the provider says it. A trial calls verified numbers only, or not for long. */
+  /** State of the account, if the provider reports it. A trial calls verified numbers only, or not for long. */
   standing: 'active' | 'trial' | 'suspended' | 'unknown';
-  /** Null where the provider does not say it. */
+  /** Balance; null where the provider does not report it. */
   balance: { amount: number; currency: string | null } | null;
   /** The provider's clock, milliseconds since 1970. Null if its answer had no date. */
   dateMs: number | null;
@@ -20,7 +20,7 @@ export interface ApplicationReport {
   otherId?: string | undefined;
   /** Its name in the provider's console. */
   name: string;
-  /** Where it sends inbound calls; null: nowhere. */
+  /** Where the application sends inbound calls; null for nowhere. */
   inboundUrl: string | null;
 }
 
@@ -40,18 +40,18 @@ export type NumberTarget =
   | { kind: 'application'; id: string }
   | { kind: 'url'; url: string }
   | { kind: 'none' }
-  /** Something of the provider's takes its calls: a SIP trunk. */
+  /** A service of the provider takes its calls, such as a SIP trunk. */
   | { kind: 'blocked'; by: string };
 
 export interface ProviderInspection {
-  /** With the configuration's credentials. Throws PROVIDER_*: PROVIDER_AUTH if they are refused. */
+  /** Reads the account. Throws PROVIDER_*; PROVIDER_AUTH if the credentials are refused. */
   account(credentials: ProviderCredentials, signal: AbortSignal): Promise<AccountReport>;
-  /** Null where numbers have addresses of their own. */
+  /** Null where each number has a URL of its own. */
   application: ApplicationInspection | null;
   /** Whether `ProviderControl.configureInbound` takes a number over from another application. */
   movesNumbers: boolean;
-  /** In the order of `addresses` (in the provider's format); undefined for one that the account does not own. Throws
-   *  PROVIDER_*. */
+  /** Destinations in the order of `addresses` (in the provider's format); undefined for a number that the account does
+   *  not own. Throws PROVIDER_*. */
   targets(
     credentials: ProviderCredentials,
     addresses: readonly string[],
@@ -62,7 +62,7 @@ export interface ProviderInspection {
 /** An amount of money as providers write it: a number, or digits in text. */
 export const money = z.union([z.number(), z.string().trim().min(1).transform(Number)]).nullish();
 
-/** Undefined for no amount. */
+/** The balance of an amount; null without one. */
 export function balanceOf(
   amount: number | null | undefined,
   currency: string | null | undefined,
@@ -72,7 +72,7 @@ export function balanceOf(
     : null;
 }
 
-/** One after the other, within a provider's budget of requests. */
+/** Runs `work` for one item after the other, within a provider's budget of requests. */
 export async function inTurn<T, R>(
   items: readonly T[],
   ask: (item: T) => Promise<R>,

@@ -1,12 +1,12 @@
-// Reads a provider's JSON message of a media socket by its schema. Events that a later version of the protocol adds are
-// ignored; everything else that does not fit is malformed.
+// Parses a JSON message of a provider's media socket by its schema. Events that a later version of the protocol adds
+// are ignored; any other mismatch is malformed.
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
 
 const anyEvent = z.object({ event: z.string() });
 
-/** Undefined for an event that is not one of `events`. */
+/** The message; undefined for an event that is not one of `events`. */
 export function readEnvelope<T>(
   message: string,
   schema: z.ZodType<T>,

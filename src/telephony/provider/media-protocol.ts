@@ -9,18 +9,17 @@ export interface MediaProtocol {
   /** Reports a returned mark as `played`; the session accounts for clears. Reports a stream that the provider
    *  stops as `closed`, `ended`. */
   decodeText(message: string, listener: MediaListener): void;
-  /** Decodes a text message of plain ASCII from its bytes (borrowed, from `from` to `end`), if it is one that
-   *  comes for every frame. False: it is another message, nothing was done. */
+  /** Decodes a text message of plain ASCII from its bytes (borrowed, from `from` to `end`), if it is of a kind that
+   *  comes for every frame. False for any other message, with which nothing was done. */
   decodeAscii?(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean;
-  /** For audio in binary messages. Undefined where audio comes in text: a binary message ends the session. */
+  /** Decodes audio in a binary message. Undefined where audio comes in text: a binary message ends the session. */
   decodeBinary?(message: Uint8Array, listener: AudioListener): void;
   /** One message with `payload`: at most `lead.stepMs` of audio. */
   encodeAudio(payload: Uint8Array): string | Uint8Array;
-  /** The same as bytes, where it is a text message of plain ASCII; borrowed until the next call of any socket's
-   *  protocol. */
+  /** The same message as bytes, where it is plain ASCII; borrowed until the next call of any socket's protocol. */
   encodeAscii?(payload: Uint8Array): Uint8Array;
-  /** Undefined where `traits.marks` is false. */
+  /** The message of a mark. Undefined where `traits.marks` is false. */
   encodeMark(name: string): string | undefined;
-  /** Undefined where the provider has no clear. */
+  /** The message that clears unplayed audio. Undefined where the provider has none. */
   encodeClear(): string | undefined;
 }

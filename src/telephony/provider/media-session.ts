@@ -1,6 +1,6 @@
-// The media seam: one call's audio between its provider and the call. The call sends by the methods of a
-// `MediaSession`; it receives audio and one union of events. Each provider's differences end here: the effect of a
-// mark or a clear, the frames in a message, the end of the stream.
+// The media seam: one call's audio between its provider and the call. The call sends by the methods of `MediaSession`;
+// it receives audio and one union of events. Differences between providers end here: the effect of a mark or a clear,
+// the frames in a message, the end of the stream.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -50,7 +50,7 @@ export interface AudioListener {
   onAudio(payload: Uint8Array, timestampMs: number): void;
 }
 
-/** Called synchronously and in order. */
+/** Listener of a session, called synchronously and in order. */
 export interface MediaListener extends AudioListener {
   onEvent(event: MediaEvent): void;
 }
@@ -70,15 +70,15 @@ export interface MediaTraits {
 /** Our side of one call's audio. After `close` nothing is sent and nothing is delivered. */
 export interface MediaSession {
   readonly traits: MediaTraits;
-  /** Undefined where the connection delivers audio by events only. */
+  /** Batched reads of the socket. Undefined where the connection delivers audio by events only. */
   readonly inflow?: BatchedReads | undefined;
   /** Bytes accepted and not yet passed to the kernel. */
   readonly bufferedBytes: number;
   /** Called once. Earlier events are delivered at once; earlier audio is not. */
   attach(listener: MediaListener): void;
-  /** A whole number of frames of `codecOut`, within the lead; borrowed until the call returns. */
+  /** Sends a whole number of frames of `codecOut`, within the lead; `payload` is borrowed until the call returns. */
   audio(payload: Uint8Array): void;
-  /** `name` must be unique within a call. */
+  /** Sends a mark. `name` must be unique within a call. */
   mark(name: string): void;
   /** Takes back what the far end has not played; its marks are reported as `dropped` before this returns. Does
    *  nothing where the provider has no clear: the lead is short there. */
@@ -109,13 +109,13 @@ export class MediaDelivery implements MediaListener {
   #startTimer: Timer | undefined;
   #listener: MediaListener | undefined;
   #early: MediaEvent[] = [];
-  /** In the order of the audio. */
+  /** Names of outstanding marks, in the order of the audio. */
   #marks: string[] = [];
   #hasStarted = false;
   #isOver = false;
   #malformed = 0;
 
-  /** `onGiveUp`: the data of the connection is unusable; it must be closed. */
+  /** `onGiveUp`: the connection's data is unusable; it must be closed. */
   constructor({
     clock,
     log,
@@ -193,7 +193,7 @@ export class MediaDelivery implements MediaListener {
     this.#deliver({ type: 'closed', reason: 'fault', error });
   }
 
-  /** Delivers nothing more. */
+  /** Stops all delivery. */
   stop(): void {
     this.#isOver = true;
     this.audio = DISCARD_AUDIO;
@@ -216,7 +216,7 @@ export class MediaDelivery implements MediaListener {
     this.onEvent({ type: 'closed', reason: 'inactive', error });
   }
 
-  /** Marks come back in order: an earlier mark that is still outstanding was played too. */
+  /** A mark came back. Marks come back in order, so earlier outstanding ones were played too. */
   #return(name: string): void {
     const count = this.#marks.indexOf(name) + 1;
     for (const played of this.#marks.splice(0, count)) {

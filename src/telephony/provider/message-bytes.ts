@@ -14,7 +14,7 @@ const BASE64 = new Uint8Array(256).fill(0xff);
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 for (let i = 0; i < ALPHABET.length; i++) BASE64[ALPHABET.charCodeAt(i)] = i;
 
-/** Shared by all streams: the listener is done with a payload before the next message is decoded. */
+/** Decoded payload, shared by all streams: the listener is done with one before the next message is decoded. */
 let payload = Buffer.alloc(PAYLOAD_BYTES_USUAL);
 /** The used part of `payload`; kept while the size stays. */
 let filled = payload.subarray(0, 0);
@@ -28,7 +28,7 @@ export function audioOfBase64(bytes: Uint8Array, from: number, end: number): Buf
   return filled;
 }
 
-/** Undefined if `text` is not entirely base64, or longer than a message allows. */
+/** The audio of base64 in `text`; undefined if it is not entirely base64, or longer than a message allows. */
 export function audioOfText(text: string): Buffer | undefined {
   const padding = Number(text.endsWith('=')) + Number(text.endsWith('=='));
   const bytes = (text.length / 4) * 3 - padding;

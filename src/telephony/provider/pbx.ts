@@ -15,7 +15,7 @@ import type { MediaSession } from './media-session.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 import type { UnconfiguredNumber } from './unconfigured-numbers.ts';
 
-/** Waiting for the application of a PBX that opens the connection to us. */
+/** Path at which PBXs open a connection to us, followed by the application. */
 export const PBX_PATH = '/api/v1/telephony/pbx/';
 
 export interface PbxAccount {
@@ -23,7 +23,8 @@ export interface PbxAccount {
   credentials: ProviderCredentials;
 }
 
-/** Its owner's name, so that another process can look it up: credentials stay in the process that read them. */
+/** An account with the name of its configuration, so that another process can look it up: credentials stay in the
+ *  process that read them. */
 export interface ExaminedAccount extends PbxAccount {
   organizationId: string;
 }
@@ -32,7 +33,7 @@ export type PbxState =
   | { kind: 'connecting' }
   /** `version` as the PBX reports it. */
   | { kind: 'up'; version: string | null }
-  /** `message` has the remedy. The connection is retried for ever in any case. */
+  /** `message` includes the remedy. The connection is retried for ever in any case. */
   | { kind: 'down'; code: ErrorCode; message: string; isPermanent: boolean };
 
 export interface PbxInboundCall {
@@ -50,12 +51,12 @@ export interface PbxStatus {
   providerStatus: string;
   /** Seconds of talk; null before an answer. */
   durationS: number | null;
-  /** The same for a repeated event. */
+  /** Key that is equal for a repeated event. */
   dedupeKey: string;
   raw: Record<string, unknown>;
 }
 
-/** In the order of the PBX's events. Must not throw. */
+/** Listener of a PBX's events, called in their order. Must not throw. */
 export interface PbxListener {
   onState(state: PbxState): void;
   /** An inbound call rings. `call/pbx` connects it or rejects it. */
@@ -71,8 +72,8 @@ export interface PbxListener {
 /** A warm transfer: the agent announces the caller to the destination before it connects both. */
 export interface WarmTransfer {
   callerHears: 'music' | 'ringback';
-  /** Speaks with the person who answered. Resolves if they accept the call; rejects if they refuse, and at once
-   *  when `signal` is aborted because they or the caller have hung up. The provider closes the media. */
+  /** Speaks with the person who answered. Resolves if they accept the call. Rejects if they refuse, or when `signal` is
+   *  aborted because they or the caller have hung up. The provider closes the media. */
   consult(media: MediaSession, signal: AbortSignal): Promise<void>;
 }
 
@@ -80,24 +81,24 @@ export interface PbxConnection {
   readonly state: PbxState;
   /** Signals ringing to the caller. Best effort, never rejects. */
   ring(callId: string): Promise<void>;
-  /** Answers an inbound call that rings, and joins the call with a media leg; resolves once audio can flow. A
-   *  call that we dialled is joined as it is. The session stays the same during the call: a broken leg is
-   *  replaced below it. It closes when the call is over. Rejects with PBX_* codes; the call is hung up then,
-   *  unless we dialled it and it still rings. */
+  /** Answers an inbound call that rings, and joins the call with a media leg; a call that we dialled is only joined.
+   *  Resolves once audio can flow. The session stays the same during the call (a broken leg is replaced below it), and
+   *  closes when the call is over. Rejects with PBX_* codes; the call is hung up then, unless we dialled it and it
+   *  still rings. */
   openMedia(callId: string, signal: AbortSignal): Promise<MediaSession>;
-  /** Rejects a ringing call with a suitable cause. `unconfigured`: what was dialled, which examinations show. Never
+  /** Rejects a ringing call with a suitable cause. `unconfigured`: the dialled number, which examinations show. Never
    *  rejects. */
   refuse(callId: string, reason: RejectReason, unconfigured?: UnconfiguredNumber): Promise<void>;
   /** Reconnects with these credentials and keeps the current calls. False if it cannot: a new connection must be
    *  made then. */
   renew(credentials: ProviderCredentials): boolean;
-  /** Closes the connection. Current calls go on at the PBX. */
+  /** Closes the connection. Current calls continue at the PBX. */
   close(): Promise<void>;
 }
 
 /** One finding of a check; findings are in the order in which they depend on each other. */
 export interface Finding {
-  /** Stable: `http`, `user`, `version`, ... */
+  /** Stable name of the check: `http`, `user`, `version`, ... */
   key: string;
   title: string;
   verdict: 'pass' | 'warn' | 'fail' | 'skip';
@@ -109,7 +110,7 @@ export interface Finding {
 
 /** Calls to the configuration's numbers, through the PBX's own dialplan: they may ring people. */
 export interface NumberCalls {
-  /** The context in which a call from outside begins; null: looked for. */
+  /** Context in which a call from outside begins; null: it is looked up. */
   context: string | null;
 }
 
@@ -117,17 +118,17 @@ export interface Pbx {
   /** Names of the applications that are or should be connected: they identify the PBX of a socket. */
   readonly applications: readonly string[];
   connect(account: PbxAccount, options: { listener: PbxListener; log: Log }): PbxConnection;
-  /** A PBX may open the connection to us: takes an HTTP server's `upgrade` event. `client`: as in std/client-address.
-   *  False if no configuration waits at that path; then nothing was done. */
+  /** Takes the `upgrade` event of an HTTP server for a PBX that opens the connection to us. False if no configuration
+   *  waits at that path; then nothing was done. `client`: as in std/client-address. */
   takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client?: string): boolean;
-  /** A media socket that a PBX has opened to us; which call it belongs to is in its first message. */
+  /** Takes a media socket that a PBX has opened; its first message names the call. */
   takeSocket(socket: MediaSocket, arrival?: SocketArrival): MediaSocketListener;
-  /** Whether a PBX of a configuration has proved itself from there, by its name in std/client-address. */
+  /** Whether a PBX of a configuration has proved itself from that client (as in std/client-address). */
   isKnownClient(client: string): boolean;
   /** Checks everything that calls depend on. Never rejects because of a finding. */
   examine(
     account: ExaminedAccount,
-    /** Active numbers of the configuration, as they are stored, and where the PBX reaches us. Without `calls` no
+    /** Active numbers of the configuration as stored, and the URL at which the PBX reaches us. Without `calls` no
      *  number is called. */
     facts: {
       numbers: readonly string[];

@@ -38,8 +38,8 @@ export function normalizeAddress(
   return { normalized: text.toLowerCase(), type: 'sip_extension' };
 }
 
-/** Whether a call can be placed to it: a number with its country code, bare digits, a SIP URI, or an extension where the
- *  far side has extensions. Whether it is in use, the provider says. */
+/** Whether a call can be placed to it: a number with its country code, bare digits, a SIP URI, or an extension where
+ *  the far side has extensions. Only the provider knows whether it is in use. */
 export function isDialable(raw: string, { hasExtensions }: { hasExtensions: boolean }): boolean {
   const address = normalizeAddress(raw, null);
   if (address === undefined) return false;
@@ -49,7 +49,7 @@ export function isDialable(raw: string, { hasExtensions }: { hasExtensions: bool
   return hasExtensions || /^[\d*#]+$/.test(compact);
 }
 
-/** Whether `raw` is a number whose country is unknown: bare digits without `00`, and no country beside them. */
+/** Whether `raw` is a number of unknown country: bare digits without `00`, and no `countryCode`. */
 export function lacksCountry(raw: string, countryCode: string | null): boolean {
   const compact = raw.trim().replace(FILLERS, '');
   if (countryCode !== null || !/^\d+$/.test(compact)) return false;

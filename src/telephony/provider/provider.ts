@@ -7,12 +7,12 @@ import type { MediaProtocol } from './media-protocol.ts';
 import type { Pbx, WarmTransfer } from './pbx.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 
-/** Every one is read where behaviour depends on it; a difference that no code outside the provider's folder reads is not
- *  declared here. */
+/** Capabilities that code outside the provider's folder depends on. Other differences are not declared here. */
 export interface ProviderCapabilities {
-  /** Who sends DTMF digits to the far end: the provider at a `request` (`sendDigits`), or we as `tones` in the audio. */
+  /** Sender of DTMF digits to the far end: the provider at a `request` (`sendDigits`), or we as `tones` in the
+   *  audio. */
   digitsOut: 'request' | 'tones';
-  /** Whether the call ends when its media connection is closed, by either side. If not, it must be hung up. */
+  /** Whether the call ends when either side closes its media connection. If not, it must be hung up. */
   closeEndsCall: boolean;
   /** Whether a dial may be sent again after an unclear answer: the provider places the same `runId` once. */
   idempotentDial: boolean;
@@ -24,10 +24,10 @@ export interface ProviderCapabilities {
   /** When a transfer settles: when the provider accepts the request, or when the destination answers or does
    *  not. */
   transferAwaits: 'acceptance' | 'answer';
-  /** The longest call, in seconds. */
+  /** Longest call, in seconds. */
   callS: { max: number };
-  /** Dials a second above which the provider refuses an account's, unless its configuration says otherwise. Default: the
-   *  provider queues them, or documents no number. */
+  /** Dials per second above which the provider refuses those of one account, unless its configuration has another rate.
+   *  Default: the provider queues them, or documents no number. */
   callsPerSecond?: number;
 }
 
@@ -39,8 +39,7 @@ export interface HostedCapabilities extends ProviderCapabilities {
    *  this URL; its content is confirmed by `getCall` before it has an effect. `shared-key`: the webhook of a new call
    *  has a secret of the account, later ones have nothing and are confirmed by `getCall`. */
   webhookProof: 'full' | 'url-only' | 'shared-key';
-  /** When a call's webhook is answered at the latest, in ms, where it is known how long the provider waits: less than that by
-   *  what the network takes. */
+  /** Latest answer to a call's webhook, in ms: the provider's time-out less the network's delay. Default: not known. */
   answerMsMax?: number;
 }
 
@@ -54,7 +53,7 @@ export interface ProviderRequest {
   /** Form fields, last value wins; repeated values are in `formAll`. Empty for JSON bodies. */
   form: Record<string, string>;
   formAll: Record<string, string[]>;
-  /** The parsed JSON body, or undefined. */
+  /** The parsed JSON body; undefined without one. */
   json: unknown;
 }
 
@@ -74,7 +73,7 @@ export type ProviderEvent =
       accountId: string | null;
       from: string;
       to: string;
-      /** The country (ISO 3166, two letters) that completes `to` if it is a national number. Default: none. */
+      /** Country (ISO 3166, two letters) that completes `to` if it is a national number. Default: none. */
       toCountry?: string | undefined;
       dedupeKey: string;
       raw: Record<string, unknown>;
@@ -90,8 +89,8 @@ export type ProviderEvent =
       dedupeKey: string;
       raw: Record<string, unknown>;
     }
-  /** The result of a transfer that the provider carries out by itself, once it is over. `callId`: the destination's leg,
-   *  where the provider names it, else the caller's call. */
+  /** Result of a transfer that the provider carries out by itself, once it is over. `callId`: the destination's leg, if
+   *  the provider names it, else the caller's call. */
   | {
       kind: 'transfer-result';
       callId: string;
@@ -106,7 +105,7 @@ export type ProviderEvent =
   | { kind: 'other'; dedupeKey: string };
 
 export interface DialRequest {
-  /** Also the idempotency key where the provider has one. */
+  /** Run of the call, also the idempotency key where the provider has one. */
   runId: string;
   /** Numbers in the provider's format. `from` is null only where calls may have no caller id. */
   from: string | null;
@@ -132,9 +131,9 @@ export interface TransferTarget {
   /** An event route of the call's run, where a hosted provider that takes no document in its request fetches
    *  `ProviderWebhook.transferDocument`. */
   documentUrl?: string | undefined;
-  /** Where the provider reports how the destination took the call, as far as it does. */
+  /** URL for the result at the destination, if the provider reports it. */
   resultUrl?: string | undefined;
-  /** Only with the capability, and without `join`. Default: both parties are connected at once. */
+  /** Set only with the capability, and without `join`. Default: both parties are connected at once. */
   warm?: WarmTransfer | undefined;
 }
 
@@ -143,9 +142,9 @@ export interface CallsToJoin {
   /** The caller's call, and the destination's. */
   callId: string;
   legId: string;
-  /** Of the conference, where the provider joins them in one. Letters, digits and `-`. */
+  /** Name of the conference, where the provider joins calls in one. Letters, digits and `-`. */
   name: string;
-  /** As `TransferTarget.documentUrl`. */
+  /** Document URL, as `TransferTarget.documentUrl`. */
   documentUrl: string;
 }
 
@@ -155,8 +154,8 @@ export interface CallSnapshot {
   answeredBy: string | null;
 }
 
-/** How to reach the provider's REST interface. Every call has a deadline and can be aborted; all fail
- *  with PROVIDER_* codes. */
+/** Requests to the provider's REST interface. Every one has a deadline and can be aborted; all fail with PROVIDER_*
+ *  codes. */
 export interface ProviderControl {
   /** Sent once: a second request could place a second call. The caller repeats it only with `idempotentDial`. */
   dial(
@@ -164,23 +163,22 @@ export interface ProviderControl {
     request: DialRequest,
     signal: AbortSignal,
   ): Promise<DialResult>;
-  /** Succeeds if the call is already gone. */
+  /** Hangs up. Succeeds if the call is already gone. */
   hangUp(credentials: ProviderCredentials, callId: string, signal: AbortSignal): Promise<void>;
-  /** Transfers the caller to `to` and leaves the call. If it waits for the answer, it also fails with
-   *  TRANSFER_BUSY, TRANSFER_NO_ANSWER, TRANSFER_DECLINED, TRANSFER_FAILED, and the caller is connected with the
-   *  agent again. */
+  /** Transfers the caller to `to`, and leaves the call. If it waits for the answer, it also fails with TRANSFER_BUSY,
+   *  TRANSFER_NO_ANSWER, TRANSFER_DECLINED, TRANSFER_FAILED, and the caller is connected with the agent again. */
   transfer(
     credentials: ProviderCredentials,
     callId: string,
     target: TransferTarget,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Joins two calls and takes our media out of both; then the end of one ends the other. The destination's call is
-   *  changed first: after a failure the caller may talk with us still. Present where the capability is `warm` and
+  /** Joins two calls and takes our media out of both; then the end of one ends the other. Changes the destination's
+   *  call first: after a failure the caller may still talk with us. Present where the capability is `warm` and
    *  `transfer` does not do it. Throws PROVIDER_*. */
   join?(credentials: ProviderCredentials, calls: CallsToJoin, signal: AbortSignal): Promise<void>;
-  /** Sends DTMF keys, 0-9 * # A-D, `w` for half a second's pause. With the capability `digitsOut: 'request'`. Throws
-   *  PROVIDER_*, also if the call is over. */
+  /** Sends DTMF keys: 0-9 * # A-D, and `w` for a pause of half a second. Present with the capability `digitsOut:
+   *  'request'`. Throws PROVIDER_*, also if the call is over. */
   sendDigits?(
     credentials: ProviderCredentials,
     callId: string,
@@ -212,17 +210,17 @@ export interface ProviderControl {
     url: string,
     signal: AbortSignal,
   ): Promise<{ ok: boolean; message: string | null }>;
-  /** Takes the number's inbound calls from `url`. If they go elsewhere, as to another system with the same account, nothing
-   *  is changed. */
+  /** Takes the number's inbound calls from `url`. If they go elsewhere, such as to another system with the same
+   *  account, nothing is changed. */
   detachInbound(
     credentials: ProviderCredentials,
     address: string,
     url: string,
     signal: AbortSignal,
   ): Promise<{ ok: boolean; message: string | null }>;
-  /** For a provider whose calls need an application there: finds ours or creates it, when a configuration is stored
-   *  that names none. Returns the credentials to store beside the others, or undefined if nothing is missing. Never
-   *  changes an application of another system. May be repeated. Throws PROVIDER_*. */
+  /** For providers whose calls need an application there: finds ours or creates it, when a configuration without one is
+   *  stored. Returns the credentials to store beside the others, or undefined if nothing is missing. Never changes an
+   *  application of another system. May be repeated. Throws PROVIDER_*. */
   ensureApplication?(
     credentials: ProviderCredentials,
     wanted: ApplicationWish,
@@ -231,9 +229,10 @@ export interface ProviderControl {
 }
 
 export interface ApplicationWish {
-  /** Identifies this installation, among others with the same account, in its application's name. Letters and digits. */
+  /** Identifies this installation, among others with the same account, in its application's name. Letters and
+   *  digits. */
   installationId: string;
-  /** The URL of inbound calls. */
+  /** URL for inbound calls. */
   inboundUrl: string;
 }
 
@@ -242,16 +241,17 @@ export interface AnswerRequest {
   runId: string;
   /** The provider's id of the call. */
   callId: string;
-  /** Where a command connects a call, one that is answered already needs its media alone. */
+  /** Whether the call is answered already, so that a command only connects its media. */
   isAnswered: boolean;
-  /** Without a query. The same one for a repeated request, as long as it was not used. */
+  /** Media URL without a query. The same one for a repeated request, while it is unused. */
   mediaUrl: string;
-  /** URL for later events of this call, where the answer can set one; else the URL of the dial or of the number holds. */
+  /** URL for later events of this call, where the answer can set one; else the one of the dial or of the number is
+   *  used. */
   statusUrl: string;
   answeredByUrl: string;
 }
 
-/** What connects or refuses a call. */
+/** How a call is connected or refused. */
 export interface CallAction {
   reply: WebhookReply;
   /** With `answerStyle: 'command'`: the request to the provider that does it. It may be repeated; the provider carries
@@ -264,47 +264,48 @@ export interface ProviderWebhook {
   readonly routes: CallbackRoutes;
   /** Whether `request` looks like this provider's. It selects the verifier only; it proves nothing. */
   recognises(request: ProviderRequest): boolean;
-  /** The account that the request names, as configurations have it; undefined if it names none. It proves nothing. */
+  /** The account in the request, as configurations have it; undefined if it has none. It proves nothing. */
   accountOf(request: ProviderRequest): string | undefined;
-  /** Verifies that the provider sent a webhook, in constant time. `nowMs`: wall clock, for signatures with a time. What
-   *  success proves: `webhookProof`. */
+  /** Verifies in constant time that the provider sent a webhook. `nowMs`: wall clock, for signatures with a time.
+   *  `webhookProof` says what success proves. */
   verify(request: ProviderRequest, credentials: ProviderCredentials, nowMs: number): boolean;
-  /** Where the signature does not cover the URL: whether `request` is about a call of this run, as far as its content says.
+  /** Whether `request` is about a call of this run, by its content, where the signature does not cover the URL.
    *  Undefined where the URL is proof enough. */
   isOfRun?(request: ProviderRequest, runId: string): boolean;
-  /** Whether `request` came by a route whose requests may lack any proof: without one it is acknowledged, whatever it
-   *  says, and is no more than a reason to ask for the call by its id. Undefined where there is no such route. */
+  /** Whether `request` came by a route without proof: it is acknowledged in any case, and only causes a look-up of the
+   *  call by its id. Undefined where there is no such route. */
   isReport?(request: ProviderRequest): boolean;
-  /** Verifies the upgrade to a media socket. Undefined where it has no proof but the token in its path. */
+  /** Verifies the upgrade to a media socket. Undefined where the token in its path is the only proof. */
   verifyUpgrade?(request: ProviderRequest, credentials: ProviderCredentials): boolean;
-  /** A value that no two webhooks share, and that the signature covers: nonce, token id. A second webhook with it is
-   *  refused. Undefined where there is none. Called after `verify`. */
+  /** A signed value that no two webhooks share: nonce, token id. A second webhook with it is refused. Undefined where
+   *  there is none. Called after `verify`. */
   nonceOf?(request: ProviderRequest): string | undefined;
-  /** Throws WEBHOOK_MALFORMED. */
+  /** The event of a webhook. Throws WEBHOOK_MALFORMED. */
   parse(request: ProviderRequest): ProviderEvent;
   /** Connects the call to our media socket. */
   answer(request: AnswerRequest): CallAction;
-  /** `callId` is null where the request named no call. */
+  /** Refuses the call. `callId` is null if the request has none. */
   reject(reason: RejectReason, callId: string | null): CallAction;
   /** The empty success reply to an event. */
   acknowledge(): WebhookReply;
-  /** The document of a transfer, where `request` fetches one from `TransferTarget.documentUrl`. */
+  /** The document of a transfer, if `request` fetches one from `TransferTarget.documentUrl`. */
   transferDocument?(request: ProviderRequest): WebhookReply | undefined;
 }
 
 /** Names of the provider's callback routes, which the API mounts. Lower case letters and `-`. */
 export interface CallbackRoutes {
-  /** `/telephony/<provider>/<name>/<run>`: where a dial asks for status events, */
+  /** `/telephony/<provider>/<name>/<run>`: status events of a dial. */
   status: string;
-  /** for the result of answering machine detection, */
+  /** `/telephony/<provider>/<name>/<run>`: results of answering machine detection. */
   answeredBy: string;
-  /** `/telephony/<path>/<transfer>`: for the progress of a transfer's destination, */
+  /** `/telephony/<path>/<transfer>`: progress of a transfer's destination. */
   transferResult: string;
-  /** and further names under which events of a run are accepted. */
+  /** Further names under which events of a run are accepted. */
   others: readonly string[];
-  /** `/telephony/<name>?workflow_run_id=<run>`: the answer URL of the reference platform. Null: it has none. */
+  /** `/telephony/<name>?workflow_run_id=<run>`: answer URL of the reference platform. Null if it has none. */
   namedAnswer: { name: string; method: 'GET' | 'POST' } | null;
-  /** `/telephony/<provider>/<name>/workflow/<workflow>`: the same as `account`, where an application is of one agent. */
+  /** `/telephony/<provider>/<name>/workflow/<workflow>`: events as for `account`, where an application belongs to one
+   *  agent. */
   ofWorkflow?: readonly string[];
   /** `/telephony/<provider>/<name>`: events of any call of the account; the run is found by its call id. */
   account: readonly string[];
@@ -323,7 +324,7 @@ export interface HostedProvider extends AnyProvider {
   readonly capabilities: HostedCapabilities;
   readonly webhook: ProviderWebhook;
   readonly inspection: ProviderInspection;
-  /** A new protocol for one socket. */
+  /** Creates the protocol of one socket. */
   createMedia(): MediaProtocol;
 }
 
@@ -334,7 +335,8 @@ export interface PbxProvider extends AnyProvider {
 
 export type TelephonyProvider = HostedProvider | PbxProvider;
 
-/** The hosted provider whose webhook this seems to be, in the order of the registry: some use each other's fields. */
+/** The hosted provider that seems to have sent this webhook, in the order of the registry: some use each other's
+ *  fields. */
 export function recognisedBy(
   hosted: readonly HostedProvider[],
   request: ProviderRequest,

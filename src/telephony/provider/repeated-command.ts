@@ -1,15 +1,15 @@
-// A command to a provider that may be carried out twice without harm, sent again after a fault that may pass: one 429, as
-// when many calls end at once, would leave a caller on a silent line.
+// Repeats an idempotent command to a provider after a transient fault: one 429, as when many calls end at once, would
+// leave a caller on a silent line.
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { pause } from '../../std/pause.ts';
 
 const ATTEMPTS_MAX = 4;
-/** Before the second attempt; each further pause is twice as long. */
+/** Pause before the second attempt; each further pause is twice as long. */
 const PAUSE_MS = 250;
 
-/** The command may have had no effect, and may succeed now. */
+/** Codes of faults after which the command may have had no effect, and may succeed on repetition. */
 const repeatable: ReadonlySet<string> = new Set([
   'PROVIDER_FAILED',
   'PROVIDER_UNCERTAIN',
@@ -17,7 +17,7 @@ const repeatable: ReadonlySet<string> = new Set([
   'PROVIDER_CAPACITY',
 ]);
 
-/** Throws the error of the last attempt. `signal`: of all attempts. */
+/** Sends until one attempt succeeds. Throws the error of the last attempt. `signal` ends all attempts. */
 export async function sendRepeatedly(
   clock: Clock,
   command: () => Promise<void>,

@@ -1,29 +1,28 @@
-// The requests to one account at a provider: at most so many in a time, and none while the provider asks for a pause.
-// Requests above that wait their turn here; urgent ones go first, a part of the budget and a queue are theirs alone, and
-// they wait only for pauses that an urgent request was asked for, so that a campaign's dials do not hold up the end of a
-// call. Other processes with the same account are not counted: the provider answers a request above the limit with 429
-// then.
+// Request budget of one account at a provider: a number of requests in a time window, and none while the provider
+// requests a pause. Further requests queue. Urgent ones have a share of the budget and a queue of their own, and wait
+// only for pauses that an urgent request received, so that a campaign's dials do not delay a hang-up. Other processes
+// with the same account are not counted: the provider answers 429 then.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
-/** From here on a request fails at once: more than start within the longest wait, at the limits of all providers. */
+/** Queue length from which a request fails at once: more than start within the longest wait, for all providers. */
 const WAITING_MAX = 1_000;
 /** Longest wait of a request, longer than any window: after that, the queue is too long for it. */
 const WAIT_MS_MAX = 12_000;
 /** Longest pause of urgent requests: a hang-up is given up after five seconds. */
 const URGENT_PAUSE_MS_MAX = 3_000;
 
-/** What the provider documents for an account. */
+/** An account's limit, as the provider documents it. */
 export interface RequestLimit {
   requestsMax: number;
   windowMs: number;
-  /** Of them, for urgent requests alone. */
+  /** Requests of `requestsMax` that only urgent ones may use. */
   reserved: number;
-  /** From here on a request fails at once; urgent ones are counted apart. Default: 1,000. */
+  /** Queue length from which a request fails at once; urgent requests are counted apart. Default: 1,000. */
   waitingMax?: number;
-  /** For the error: `the 10 requests in 10 seconds that a domain may send`. */
+  /** Text for the error: `the 10 requests in 10 seconds that a domain may send`. */
   words: string;
 }
 
@@ -35,13 +34,13 @@ interface Waiting {
 export class RequestBudget {
   readonly #clock: Clock;
   readonly #provider: ProviderName;
-  /** Undefined: the provider documents none. */
+  /** Undefined if the provider documents no limit. */
   readonly #limit: RequestLimit | undefined;
-  /** Starts within the window, oldest first, monotonic milliseconds. */
+  /** Start times of requests within the window, oldest first, in monotonic milliseconds. */
   #starts: number[] = [];
   #waiting: Waiting[] = [];
   #pausedUntilMs = 0;
-  /** Of urgent requests. */
+  /** End of the pause of urgent requests, in monotonic milliseconds. */
   #urgentPausedUntilMs = 0;
   #timer: Timer | undefined;
 
@@ -55,15 +54,15 @@ export class RequestBudget {
     this.#limit = options.limit;
   }
 
-  /** Nothing waits and nothing counts. */
+  /** Whether nothing waits, and no request or pause counts. */
   get isIdle(): boolean {
     this.#forget();
     const isPaused = this.#pausedUntilMs > this.#clock.monotonicMs();
     return this.#starts.length === 0 && this.#waiting.length === 0 && !isPaused;
   }
 
-  /** The provider has refused a request and asked for it: no request starts for so long. Urgent ones do, unless the
-   *  refused one was urgent. */
+  /** The provider has refused a request and requested a pause of `ms`. No request starts meanwhile, except urgent ones
+   *  if the refused one was not urgent. */
   pause(ms: number, isUrgent: boolean): void {
     const nowMs = this.#clock.monotonicMs();
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + ms);
@@ -118,7 +117,7 @@ export class RequestBudget {
     return this.#waiting.find(({ isUrgent }) => isUrgent) ?? this.#waiting[0];
   }
 
-  /** Until such a request may be sent. */
+  /** Milliseconds until such a request may be sent. */
   #waitMs(isUrgent: boolean): number {
     this.#forget();
     const nowMs = this.#clock.monotonicMs();
@@ -127,7 +126,7 @@ export class RequestBudget {
     if (this.#limit === undefined) return pauseMs;
     const { requestsMax, reserved, windowMs } = this.#limit;
     const allowed = isUrgent ? requestsMax : requestsMax - reserved;
-    /** The one that must leave the window first. */
+    /** Start of the request that must leave the window first. */
     const before = this.#starts[this.#starts.length - allowed];
     return before === undefined ? pauseMs : Math.max(pauseMs, before + windowMs - nowMs);
   }

@@ -9,43 +9,43 @@ import type { ProviderName } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 
 export interface RestRequest {
-  /** For the metric: `dial`, `hang-up`, ... */
+  /** Name for the metric: `dial`, `hang-up`, ... */
   action: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   headers: Record<string, string>;
   body: string | null;
-  /** Whether it is idempotent. */
+  /** Whether the request is idempotent. */
   repeatable: boolean;
-  /** Identifies the account, for its limit of requests. No secret. */
+  /** Identifies the account for its request limit. No secret. */
   account?: string | undefined;
 }
 
 export interface RestResponse {
   status: number;
   body: string;
-  /** The header `Date`, milliseconds since 1970; null without one. */
+  /** Time of the header `Date`, milliseconds since 1970; null without one. */
   dateMs?: number | null;
-  /** The header `Retry-After`, in milliseconds from now; null without one. */
+  /** Pause of the header `Retry-After`, in milliseconds from now; null without one. */
   retryAfterMs?: number | null;
 }
 
-/** `send` fails with PROVIDER_TIMEOUT (no answer in time), PROVIDER_FAILED (certainly without effect, or
- *  idempotent) or PROVIDER_UNCERTAIN. Any status is an answer. */
+/** Sends requests. `send` fails with PROVIDER_TIMEOUT (no answer in time), PROVIDER_FAILED (certainly without effect,
+ *  or idempotent) or PROVIDER_UNCERTAIN. Any status is an answer. */
 export interface Rest {
   send(request: RestRequest, signal: AbortSignal): Promise<RestResponse>;
 }
 
-/** With connections of its own. */
+/** A `Rest` with connections of its own. */
 export interface OwnRest extends Rest {
-  /** Breaks off what is under way. Once. */
+  /** Aborts current requests. To be called once. */
   close(): void;
 }
 
-/** A request that was sent, and what came of it. */
+/** A request that was sent, and its answer or error. */
 export interface RestExchange {
   request: RestRequest;
-  /** Undefined: it failed with `error`. */
+  /** Undefined if the request failed with `error`. */
   response: RestResponse | undefined;
   error: unknown;
   tookMs: number;
@@ -56,25 +56,25 @@ export interface RestOptions {
   clock: Clock;
   /** Called after each request, with its credentials. Must not throw. Default: nothing is observed. */
   onExchange?: ((exchange: RestExchange) => void) | undefined;
-  /** Where accounts may have their address. Default: as while sign-up is closed. */
+  /** Addresses where accounts may be. Default: the rules for closed sign-up. */
   egress?: Pick<Egress, 'connect' | 'hidesFaults'> | undefined;
-  /** From asking for a connection to the last byte of the answer. */
+  /** Deadline in milliseconds, from the request for a connection to the last byte of the answer. */
   deadlineMs?: number;
 }
 
-/** Of a hosted provider. */
+/** Options for a hosted provider. */
 export type HostedOptions = Omit<RestOptions, 'provider' | 'egress'> & {
   egress?: Egress | undefined;
 };
 
-/** Providers answer within 2 s; the caller waits in silence meanwhile. */
+/** Default deadline. Providers answer within 2 s; the caller waits in silence meanwhile. */
 const DEADLINE_MS = 10_000;
-/** The longest answer, a page of numbers, is below 100 KB. */
+/** Longest answer. A page of numbers is below 100 KB. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 /** Sockets to one provider. Hang-ups must not queue behind a campaign's dials. */
 const CONNECTIONS_MAX = 64;
 
-/** Errors that occur before anything was sent. */
+/** Codes of errors that occur before anything was sent. */
 const unsent = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -152,7 +152,7 @@ function dateOf(header: string | string[] | undefined): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Seconds, or a date, which counts from the answer's own. */
+/** Milliseconds of seconds, or of a date relative to the answer's own. */
 function pauseOf(header: string | string[] | undefined, dateMs: number | null): number | null {
   if (typeof header === 'string' && /^\d{1,6}$/.test(header)) return Number(header) * 1_000;
   const untilMs = dateOf(header);

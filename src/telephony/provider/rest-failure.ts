@@ -1,5 +1,5 @@
-// The meaning of a provider's refusal over REST, the same for all providers: its class (providers §7.5), and the
-// provider's own code and words for the client of the API. Each provider reads its own answers (`ProviderFault`).
+// Refusals of a provider over REST, with the same meaning for all providers: their class (providers §7.5), and the
+// provider's code and message for API clients. Each provider parses its own answers (`ProviderFault`).
 
 import type { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -7,28 +7,28 @@ import type { ProviderName } from '../../model/provider.ts';
 import { parseJson } from '../../std/json.ts';
 import type { RestResponse } from './rest-client.ts';
 
-/** What a provider's answer says of its refusal. */
+/** A refusal, as the provider's answer describes it. */
 export interface ProviderFault {
-  /** The provider's code, as it documents it. */
+  /** The provider's documented code. */
   code?: string | undefined;
-  /** The provider's sentence. May contain numbers and addresses; they are taken out. */
+  /** The provider's message. It may contain numbers and addresses, which are removed. */
   message?: string | undefined;
-  /** What its code means, where the HTTP status does not say it. */
+  /** Meaning of the code, where the HTTP status does not say it. */
   class?: 'auth' | 'destination' | 'capacity' | undefined;
 }
 
 export interface AskedOf {
   provider: ProviderName;
-  /** As in the request: `dial`, `hang-up`, ... */
+  /** Action of the request: `dial`, `hang-up`, ... */
   action: string;
-  /** Whether it is idempotent. */
+  /** Whether the request is idempotent. */
   repeatable: boolean;
 }
 
-/** A sentence of a provider; longer ones are cut. */
+/** Characters of a provider's message that are kept. */
 const WORDS_MAX = 200;
 
-/** The answer's content, or the PROVIDER_* error for its status and the provider's fault. */
+/** The answer's content, or the PROVIDER_* error by its status and the provider's fault. */
 export function contentOf<T>(
   response: RestResponse,
   asked: AskedOf,
@@ -43,8 +43,8 @@ export function contentOf<T>(
   return content.data;
 }
 
-/** PROVIDER_AUTH, PROVIDER_DESTINATION, PROVIDER_CAPACITY, PROVIDER_REFUSED; from 500 on PROVIDER_FAILED if the request
- *  is idempotent, else PROVIDER_UNCERTAIN. */
+/** The error of a refusal: PROVIDER_AUTH, PROVIDER_DESTINATION, PROVIDER_CAPACITY, PROVIDER_REFUSED; from status 500 on
+ *  PROVIDER_FAILED if the request is idempotent, else PROVIDER_UNCERTAIN. */
 export function restFailure(
   status: number,
   { provider, action, repeatable }: AskedOf,
@@ -62,12 +62,12 @@ export function restFailure(
   return new GatewayError(isAuth ? 'PROVIDER_AUTH' : 'PROVIDER_REFUSED', facts);
 }
 
-/** Stored credentials that are not this provider's. */
+/** The error for stored credentials that do not match this provider's schema. */
 export function incompleteCredentials(provider: ProviderName, cause: unknown): GatewayError {
   return new GatewayError('PROVIDER_AUTH', { provider, reason: 'they are incomplete' }, cause);
 }
 
-/** A success with unexpected content: the request has probably taken effect. */
+/** The error for a success with unexpected content: the request has probably taken effect. */
 export function unreadableAnswer(
   { provider, action, repeatable }: AskedOf,
   cause?: unknown,
@@ -76,7 +76,8 @@ export function unreadableAnswer(
   return new GatewayError(repeatable ? 'PROVIDER_FAILED' : 'PROVIDER_UNCERTAIN', facts, cause);
 }
 
-/** `21211: The 'To' number [...] is not valid`, as far as the provider says anything; else the HTTP status. */
+/** `21211: The 'To' number [...] is not valid`, as far as the provider gives a code or message; else the HTTP
+ *  status. */
 function wordsOf(status: number, { code, message }: ProviderFault): string {
   const words = message === undefined ? '' : withoutAddresses(message);
   const shownCode = code === undefined ? '' : code.slice(0, 40);
@@ -84,7 +85,8 @@ function wordsOf(status: number, { code, message }: ProviderFault): string {
   return shownCode === '' ? `HTTP ${status}` : `HTTP ${status}, error ${shownCode}`;
 }
 
-/** Telephone numbers (seven digits or more), SIP and web addresses, e-mail addresses and what could be a key become `[...]`: an error is logged. */
+/** The message with `[...]` for telephone numbers (seven digits or more), SIP, web and e-mail addresses, and possible
+ *  keys: an error is logged. */
 function withoutAddresses(message: string): string {
   return message
     .replace(/\s+/g, ' ')

@@ -1,5 +1,5 @@
-// A media session of a hosted provider, over one socket with a `MediaProtocol`. Audio goes from the socket through
-// the protocol straight to the call, and back.
+// Media session of a hosted provider over one socket with a `MediaProtocol`. Audio goes from the socket through the
+// protocol straight to the call, and back.
 
 import { GatewayError, isErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -112,7 +112,7 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
   }
 }
 
-/** Reasons with which the transport closes a socket because of its peer. */
+/** Close codes that the transport uses for a fault of its peer. */
 const FAULT_CODES: readonly number[] = [
   CLOSE.policy,
   CLOSE.tooBig,
@@ -120,7 +120,7 @@ const FAULT_CODES: readonly number[] = [
   CLOSE.invalidText,
 ];
 
-/** When our side closes the socket for a fault, the transport gives our code as the reason. */
+/** The event of a closed socket. When our side closes it for a fault, the transport reports our own code. */
 function closedBy(code: number, reason: string): MediaEvent {
   if (code === CLOSE.internal) {
     const error = new Error(`the media socket failed: ${reason}`);

@@ -1,10 +1,10 @@
-// Numbers that were called at a PBX and are no number of its configuration, for people who look for the reason: what was
-// dialled, how often, and the configured number that is most like it. In memory; bounded.
+// Dialled numbers that a PBX's configuration does not have, for administrators who look for the reason: the number, its
+// count, and the most similar configured number. In memory; bounded.
 
 export interface UnconfiguredNumber {
-  /** As the PBX sent it. */
+  /** The dialled number as the PBX sent it. */
   dialled: string;
-  /** The configured address that is most like it; null if none is. */
+  /** The most similar configured address; null if none is similar. */
   nearest: string | null;
 }
 
@@ -14,15 +14,15 @@ export interface NotedNumber extends UnconfiguredNumber {
   lastAt: number;
 }
 
-/** Different numbers; the one whose last call is oldest goes first. */
+/** Different numbers that are kept. Beyond, the one with the oldest last call is removed. */
 const NUMBERS_MAX = 20;
-/** Of a dialled number that is shown: a SIP user part may be anything. */
+/** Characters of a dialled number that are shown: a SIP user part may have any length. */
 const DIALLED_CHARACTERS_MAX = 40;
-/** Equal digits at the end that make two numbers alike: a national number with another prefix. */
+/** Equal digits at the end that make two numbers similar: a national number with another prefix. */
 const SUFFIX_DIGITS_MIN = 4;
 /** Digits that may differ for a mistyped number. */
 const MISTYPED_MAX = 2;
-/** Digits of a number for which that says anything. */
+/** Fewest digits of a number that may count as mistyped. */
 const MISTYPED_DIGITS_MIN = 7;
 
 export class UnconfiguredNumbers {
@@ -37,18 +37,18 @@ export class UnconfiguredNumbers {
     this.#noted.set(shown, { dialled: shown, nearest, calls, lastAt: nowMs });
   }
 
-  /** Those called last first. */
+  /** The dialled numbers, the last one first. */
   list(): NotedNumber[] {
     return [...this.#noted.values()].reverse();
   }
 }
 
-/** Without control characters, and short. */
+/** The number without control characters, shortened. */
 export function shownNumber(dialled: string): string {
   return dialled.replace(/[^\x20-\x7e]/g, '?').slice(0, DIALLED_CHARACTERS_MAX);
 }
 
-/** The address whose digits end alike, or differ as in a typing error; null if there is none. */
+/** The address whose last digits are equal, or that differs as in a typing error; null if there is none. */
 export function nearestAddress(dialled: string, addresses: readonly string[]): string | null {
   const wanted = digitsOf(shownNumber(dialled));
   let best: { address: string; suffix: number } | undefined;
@@ -70,7 +70,7 @@ function equalAtEnd(a: string, b: string): number {
   return equal;
 }
 
-/** Equally long, with a few other digits. */
+/** Whether both have equal length and differ in few digits. */
 function isMistyped(a: string, b: string): boolean {
   if (a.length !== b.length || a.length < MISTYPED_DIGITS_MIN) return false;
   let different = 0;

@@ -1,5 +1,5 @@
-// The `config` object of a telephony configuration: the union of all providers' variants, the facts for forms, and
-// the masking of secrets. Source: specification §2.2, contract §2 and §4.
+// The `config` object of a telephony configuration: the union of all providers' variants, the facts for forms, and the
+// masking of secrets. Source: specification §2.2, contract §2 and §4.
 
 import { z } from 'zod';
 import type { ProviderName } from '../../model/provider.ts';
@@ -21,10 +21,10 @@ import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config
 import { vobizConfig, vobizConfigPatch, vobizVariant } from '../vobiz/config.ts';
 import { vonageConfig, vonageConfigPatch, vonageVariant } from '../vonage/config.ts';
 
-/** Under which a schema names properties that are taken and dropped, for the API's description. */
+/** Schema key for properties that are accepted and dropped, for the API's description. */
 export const IGNORED_PROPERTIES = 'x-ignored-properties';
 
-/** Of old clients. Numbers are phone numbers of a configuration, with operations of their own. */
+/** Properties that old clients send. Numbers are phone numbers of a configuration, with operations of their own. */
 const ignored = {
   from_numbers: {
     type: 'array',
@@ -43,7 +43,7 @@ const schemaNames: Readonly<Record<ProviderName, string>> = {
   vonage: 'Vonage',
 };
 
-/** For the API's description: the variant of each value of `provider`. */
+/** The variant of each value of `provider`, for the API's description. */
 function discriminator(kind: 'Request' | 'Update') {
   const mapping = Object.fromEntries(
     Object.entries(schemaNames).map(([provider, name]) => [
@@ -202,12 +202,12 @@ export function accountIdOf(
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** The fields with which webhooks are verified, of the providers that have one beside their credentials. */
+/** The fields that verify webhooks, of providers that have one beside their credentials. */
 export const webhookKeys: readonly { provider: ProviderName; field: string }[] = providerMetadata
   .map(({ provider }) => ({ provider, field: variants[provider].webhookKeyField ?? '' }))
   .filter(({ field }) => field !== '');
 
-/** The field that webhooks are verified with, where the credentials lack it. */
+/** The field that verifies webhooks, if the credentials lack it. */
 export function missingWebhookKey(
   provider: ProviderName,
   credentials: ProviderCredentials,
@@ -216,7 +216,7 @@ export function missingWebhookKey(
   return field !== undefined && !credentials[field] ? field : undefined;
 }
 
-/** The addresses to which the gateway connects for an account, by their field. */
+/** Addresses of an account to which the gateway connects, by field. */
 export function addressesOf(
   provider: ProviderName,
   credentials: ProviderCredentials,
@@ -227,11 +227,10 @@ export function addressesOf(
   });
 }
 
-/** Characters at the end of a secret that a mask shows. */
+/** Characters at the end of a secret that its mask shows. */
 const MASK_SHOWN = 4;
 
-/** As many asterisks as characters, except the last four characters; all asterisks if there are at most four.
- *  Contract §2. */
+/** An asterisk for each character except the last four; all asterisks if there are at most four. Contract §2. */
 export function maskSecret(secret: string): string {
   const characters = [...secret];
   const hidden =
@@ -271,10 +270,11 @@ export function restoreMasked(
   return restored;
 }
 
-/** What a mask looks like; no provider's secret does. */
+/** Form of a mask; no provider's secret has it. */
 const MASK = /^\*{4,}.{0,4}$/s;
 
-/** The first secret that is a mask of another secret than the stored one: shown before a change, or to another user. */
+/** The first secret that is a mask of another secret than the stored one: the client read it before a change, or as
+ *  another user. */
 export function staleMask(
   provider: ProviderName,
   incoming: ProviderCredentials,
@@ -288,8 +288,8 @@ export function staleMask(
   });
 }
 
-/** The field that a change points elsewhere without giving the secret that would go there; undefined
- *  for a change that is safe. */
+/** The field that a change points elsewhere without sending the secret that would go there; undefined for a safe
+ *  change. */
 export function misdirected(
   provider: ProviderName,
   incoming: ProviderCredentials,

@@ -29,15 +29,15 @@ export interface Providers {
   readonly pbx: readonly PbxProvider[];
 }
 
-/** Created once by main: connections to PBXs live in them. */
+/** Creates all providers. To be called once, by main: connections to PBXs live in them. */
 export function createProviders(options: {
   clock: Clock;
   random: Random;
-  /** For PBXs with audio in packets (AudioSocket, RTP). */
+  /** Packet media for PBXs with AudioSocket or RTP. */
   packets?: PacketMedia;
-  /** Where accounts and PBXs may have their address. Default: as while sign-up is closed. */
+  /** Addresses where accounts and PBXs may be. Default: the rules for closed sign-up. */
   egress?: Egress;
-  /** Of what belongs to no call and no connection. */
+  /** Log for events that belong to no call and no connection. */
   log?: Log;
 }): Providers {
   const { clock, random, packets, egress, log } = options;
@@ -45,7 +45,7 @@ export function createProviders(options: {
   return providersOf([createAriProvider({ clock, random, packets, egress, log }), ...hosted]);
 }
 
-/** In the order of `Providers.hosted`. */
+/** Constructors of hosted providers, in the order of `Providers.hosted`. */
 const creators: Readonly<
   Record<Exclude<ProviderName, 'ari'>, (options: HostedOptions) => HostedProvider>
 > = {
@@ -57,7 +57,7 @@ const creators: Readonly<
   vonage: createVonageProvider,
 };
 
-/** An instance of its own, such as for one call whose requests are observed. Undefined for a PBX. */
+/** A separate instance, such as for one call whose requests are observed. Undefined for a PBX. */
 export function createHostedProvider(
   name: ProviderName,
   options: HostedOptions,

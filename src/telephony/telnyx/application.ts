@@ -1,5 +1,5 @@
 // The call control application at Telnyx through which calls are placed and received: found by our name, or created. It
-// is never changed afterwards: its webhook URL is shared by all numbers on it. Source: providers §2.7.
+// is not changed later: all its numbers share its webhook URL. Source: providers §2.7.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -7,9 +7,9 @@ import type { ApplicationWish } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { checkedCredentials, dataOf, type TelnyxClient } from './client.ts';
 
-/** Telnyx waits this long for our reply, which comes within two seconds, */
+/** Seconds for which Telnyx waits for our reply, which comes within two. */
 const WEBHOOK_S = 5;
-/** and hangs a call up that got no command in this time. */
+/** Seconds after which Telnyx hangs up a call that received no command. */
 const COMMAND_S = 15;
 const PAGE_SIZE = 50;
 
@@ -29,7 +29,8 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** `connection_id` to store, or undefined if the configuration has one. Throws PROVIDER_*. */
+/** Ensures an application. Returns the `connection_id` to store; undefined if the configuration has one. Throws
+ *  PROVIDER_*. */
 export async function ensureApplication(
   client: TelnyxClient,
   { wish, ...asking }: Asking & { wish: ApplicationWish },
@@ -45,7 +46,7 @@ export async function ensureApplication(
   throw new GatewayError('PROVIDER_REFUSED', facts);
 }
 
-/** Why calls to the application's numbers would not reach us; undefined if they do. In words for users. */
+/** Why calls to the application's numbers would not reach us, as text for users; undefined if they do. */
 export function applicationFault(
   {
     application_name: name,
@@ -61,7 +62,7 @@ export function applicationFault(
   return `The call control application ${name} at Telnyx sends webhooks of version 1. Set its API version there to 2`;
 }
 
-/** Undefined if the account has no such application. */
+/** The application; undefined if the account does not have it. */
 export async function readApplication(
   client: TelnyxClient,
   connectionId: string,
@@ -97,7 +98,7 @@ async function create(
   const body = {
     application_name: name,
     webhook_event_url: wish.inboundUrl,
-    webhook_api_version: '2', // Default: 1, whose webhooks are others.
+    webhook_api_version: '2', // Default: 1, whose webhooks have another form.
     webhook_timeout_secs: WEBHOOK_S,
     first_command_timeout: true,
     first_command_timeout_secs: COMMAND_S,
@@ -114,7 +115,7 @@ async function create(
   return dataOf(await client.send(credentials, wanted, signal), wanted, application).id;
 }
 
-/** Without one calls can be received but not placed: a dial says so then. */
+/** The outbound voice profile. Without one calls can be received but not placed: a dial reports that. */
 async function outboundProfile(
   client: TelnyxClient,
   { credentials, signal }: Asking,

@@ -12,11 +12,11 @@ import { type TelnyxConfig, telnyxConfig } from './config.ts';
 const provider = 'telnyx' as const;
 const BASE_URL = 'https://api.telnyx.com';
 
-/** A number that is not `+` and digits. */
+/** Error codes for a number that is not `+` and digits. */
 const destinationCodes = new Set(['10016']);
-/** The account's limit of calls at a time, as Telnyx names it in the text of a 403. */
+/** The account's limit of parallel calls, as Telnyx names it in the text of a 403. */
 const CALLS_FULL = /\bD1\b/;
-/** The call has ended. */
+/** Error code for a call that has ended. */
 const CALL_ENDED = '90018';
 
 const faults = z.object({
@@ -38,7 +38,7 @@ export interface TelnyxRequest extends Pick<RestRequest, 'action' | 'method' | '
 }
 
 export interface TelnyxClient {
-  /** Any status is an answer; fails as `Rest.send` does. */
+  /** Sends one request; any status is an answer. Fails as `Rest.send` does. */
   send(
     credentials: ProviderCredentials,
     wanted: TelnyxRequest,
@@ -69,19 +69,19 @@ export function createTelnyxClient(rest: Rest): TelnyxClient {
   };
 }
 
-/** Throws PROVIDER_AUTH if they cannot be Telnyx'. */
+/** The credentials by Telnyx' schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): TelnyxConfig {
   const config = telnyxConfig.safeParse({ ...credentials, provider });
   if (!config.success) throw incompleteCredentials(provider, config.error);
   return config.data;
 }
 
-/** Whether the answer says that there is no such call any more. */
+/** Whether the answer says that the call no longer exists. */
 export function isCallGone(response: RestResponse): boolean {
   return response.status === 404 || faultOf(parseJson(response.body)).code === CALL_ENDED;
 }
 
-/** What is in the answer's `data`, or the PROVIDER_* error for its status and Telnyx' code. */
+/** The answer's `data`, or the PROVIDER_* error by its status and Telnyx' code. */
 export function dataOf<T>(
   response: RestResponse,
   { action, repeatable }: TelnyxRequest,

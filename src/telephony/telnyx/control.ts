@@ -22,9 +22,9 @@ import { clientState, SILENCE_WHEN_IDLE, streamSettings } from './stream-setting
 const RING_S = { min: 5, max: 600 };
 const CALL_S_MIN = 30;
 export const TELNYX_CALL_S_MAX = 14_400;
-/** Of a digest that stands for a URL. */
+/** Characters of a digest that stands for a URL. */
 const URL_DIGITS = 16;
-/** Active calls that are searched for one; more than accounts have. */
+/** Active calls among which one is searched; more than accounts have. */
 const ACTIVE_MAX = 250;
 
 const DIALABLE = /^(\+\d{8,15}|sips?:\S+)$/i;
@@ -81,18 +81,18 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
         to,
         from,
         timeout_secs: within(target.ringS, RING_S),
-        // Of both legs from here on.
+        // From here on for both legs.
         ...(resultUrl !== undefined && { webhook_url: resultUrl, webhook_url_method: 'POST' }),
       };
       const wanted = { ...command(callId, 'transfer', body), repeatable: false };
       dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },
 
-    /** The caller's stream ends with our socket, once both are bridged. */
+    /** Joins both legs. The caller's stream ends with our socket, once they are bridged. */
     async join(credentials, { callId, legId }, signal) {
       const stop = command(legId, 'streaming_stop', {}, 'stop-stream');
       dataOf(await client.send(credentials, stop, signal), stop, z.unknown());
-      // Each is hung up when the other ends.
+      // Each leg is hung up when the other ends.
       const body = { call_control_id: legId };
       const wanted = { ...command(callId, 'bridge', body, 'join'), repeatable: false };
       dataOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
@@ -111,10 +111,10 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
   };
 }
 
-/** What Telnyx knows of calls. */
+/** Queries about calls at Telnyx. */
 function callQueries(client: TelnyxClient): Pick<ProviderControl, 'getCall' | 'findCalls'> {
   return {
-    /** Telnyx says only whether the call is up; of a ringing one too. */
+    /** Telnyx only reports whether the call is up, which a ringing one is too. */
     async getCall(credentials, callId, signal) {
       const path = `calls/${encodeURIComponent(callId)}`;
       const wanted = { action: 'get-call', method: 'GET', path, repeatable: true } as const;
@@ -126,7 +126,7 @@ function callQueries(client: TelnyxClient): Pick<ProviderControl, 'getCall' | 'f
         : { status: 'completed', durationS: durationS ?? null, answeredBy: null };
     },
 
-    /** Only calls that are up are listed: what is not found may have ended. */
+    /** Telnyx only lists calls that are up: one that is not found may have ended. */
     async findCalls(credentials, { runId }, signal) {
       const { connection_id: connectionId } = checkedCredentials(credentials);
       if (!connectionId) return undefined;
@@ -142,8 +142,8 @@ function callQueries(client: TelnyxClient): Pick<ProviderControl, 'getCall' | 'f
   };
 }
 
-/** Connects an inbound call, or one of ours that was answered, to our media. Telnyx carries out the first of equal
- *  commands: a repeated one changes nothing. */
+/** Connects an inbound call, or an answered one of ours, to our media. Telnyx carries out the first of equal commands:
+ *  a repeated one changes nothing. */
 export async function connectCall(
   client: TelnyxClient,
   request: AnswerRequest,
@@ -169,7 +169,7 @@ export async function connectCall(
   if (!isCallGone(answer)) dataOf(answer, wanted, z.unknown());
 }
 
-/** Refuses an inbound call. One that was answered already is hung up. */
+/** Refuses an inbound call. One that is answered already is hung up. */
 export async function rejectCall(
   client: TelnyxClient,
   { callId, reason }: { callId: string; reason: RejectReason },
@@ -193,7 +193,7 @@ export async function rejectCall(
 function dialBody(request: DialRequest, config: TelnyxConfig): Record<string, unknown> {
   const { runId, from, to, statusUrl, ringS, callS } = request;
   if (!config.webhook_public_key) {
-    // The media are asked for as a webhook says that the call was answered: it would ring, and be silent.
+    // A webhook about the answer starts the media: without its key the call would ring, and stay silent.
     const reason = 'webhook_public_key is missing, which verifies the webhooks of calls';
     throw new GatewayError('PROVIDER_AUTH', { provider: 'telnyx', reason });
   }
@@ -216,8 +216,8 @@ function dialBody(request: DialRequest, config: TelnyxConfig): Record<string, un
   };
 }
 
-/** The same for a repeated dial. Runs of another installation with the same account have the same ids, but their events go
- *  to another URL: Telnyx would take one's dial for a repetition of the other's. */
+/** Command id of a dial, equal for a repeated one. It includes the event URL: runs of another installation with the
+ *  same account have the same ids, and Telnyx would take one's dial for a repetition of the other's. */
 function dialCommandId({ runId, statusUrl }: DialRequest): string {
   const url = createHash('sha256').update(statusUrl).digest('hex').slice(0, URL_DIGITS);
   return `dial-${runId}-${url}`;

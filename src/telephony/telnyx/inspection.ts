@@ -1,5 +1,5 @@
-// A Telnyx account as the doctor reads it: its balance, its call control application, and where its numbers' calls go.
-// Source: team-telnyx/openapi (balance, call_control_applications); providers §2.7.
+// Reads a Telnyx account for the doctor: its balance, its call control application, and the destination of its numbers'
+// calls. Source: team-telnyx/openapi (balance, call_control_applications); providers §2.7.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -35,7 +35,7 @@ export function createTelnyxInspection(client: TelnyxClient): ProviderInspection
         const found = await readApplication(client, id, { credentials, signal });
         if (found === undefined) return undefined;
         const { application_name: name, webhook_event_url: url } = found;
-        // Webhooks of version 1 are others.
+        // Webhooks of version 1 have another form.
         return { id, name, inboundUrl: found.webhook_api_version === '2' ? (url ?? null) : null };
       },
 

@@ -1,6 +1,5 @@
-// Telnyx' media streaming: encodes and decodes the JSON messages of a bidirectional RTP stream. It translates and never
-// acts. What comes in may have another codec than what goes out. Source: developers.telnyx.com, media streaming over
-// websockets; providers §2.3.
+// Telnyx' media streaming: encodes and decodes the JSON messages of a bidirectional RTP stream. Incoming audio may have
+// another codec than outgoing audio. Source: developers.telnyx.com, media streaming over websockets; providers §2.3.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -15,7 +14,7 @@ import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 import { audioOfText } from '../provider/message-bytes.ts';
 
-/** By Telnyx' name and clock rate. G.722 has a clock of 8 kHz by RFC 3551, and 16 kHz of audio. */
+/** Codecs by Telnyx' name and clock rate. G.722 has a clock of 8 kHz by RFC 3551, and 16 kHz of audio. */
 const codecsIn: ReadonlyMap<string, string> = new Map([
   ['PCMU/8000', 'PCMU'],
   ['PCMA/8000', 'PCMA'],
@@ -69,7 +68,7 @@ type Start = Extract<Envelope, { event: 'start' }>;
 type Media = Extract<Envelope, { event: 'media' }>['media'];
 
 const AUDIO_HEAD = '{"event":"media","media":{"payload":"';
-/** Of all streams: the messages do not name theirs. */
+/** Writer of audio messages, shared by all streams: the messages do not name their stream. */
 const audioMessages = new AudioMessageWriter(
   new AudioMessageLayout({ head: AUDIO_HEAD, middle: '' }),
   '',
@@ -87,7 +86,7 @@ export function createTelnyxMedia(): MediaProtocol {
 
 class TelnyxMedia implements MediaProtocol {
   readonly traits = TRAITS;
-  /** Undefined until `start`. */
+  /** Id of the stream; undefined until `start`. */
   #streamId: string | undefined;
   readonly #audioMessages = new AudioMessageReader();
 
@@ -144,7 +143,7 @@ class TelnyxMedia implements MediaProtocol {
         listener.onEvent({ type: 'closed', reason: 'ended' });
         break;
       case 'error':
-        // Telnyx could not use what we sent.
+        // Telnyx could not use our message.
         throw malformed({ bytes, telnyxError: message.payload.code });
     }
   }

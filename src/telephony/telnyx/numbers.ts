@@ -1,4 +1,4 @@
-// The account's phone numbers: whether it owns one, and the application that gets its calls. Source: providers §2.7.
+// The account's phone numbers: ownership, and the application that receives their calls. Source: providers §2.7.
 
 import { z } from 'zod';
 import type { NumberTarget } from '../provider/inspection.ts';
@@ -25,7 +25,7 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** Where a number's calls go. Undefined if the account does not own it. */
+/** Destination of a number's calls; undefined if the account does not own it. */
 export async function targetOf(
   client: TelnyxClient,
   address: string,
@@ -63,7 +63,7 @@ export function createTelnyxNumbers(
 
 const DONE = { ok: true, message: null } as const;
 
-/** A number, and the configuration's application. */
+/** A number, and the id of the configuration's application. */
 interface NumberWithOurs {
   number: OwnedNumber;
   ours: string;
@@ -82,7 +82,8 @@ async function findWithOurs(
   return { number, ours };
 }
 
-/** The application's URL stays: other numbers use it. So does a number whose application is another system's. */
+/** Takes the number from the application, whose URL stays for its other numbers. A number whose application is another
+ *  system's is not changed. */
 async function detach(
   client: TelnyxClient,
   { number, ours, url, ...asking }: Asking & NumberWithOurs & { url: string },
@@ -135,7 +136,7 @@ async function find(
   return answer.find(({ phone_number }) => phone_number === address);
 }
 
-/** An empty `ours` takes the number from its application. */
+/** Assigns the number to the application `ours`; an empty one takes it from its application. */
 async function assign(
   client: TelnyxClient,
   { number, ours, credentials, signal }: Asking & NumberWithOurs,

@@ -5,7 +5,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { ProviderRequest } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 
-/** A webhook may be this old, or as far ahead of our clock. */
+/** Largest age of a webhook, and largest lead over our clock, in seconds. */
 const TOLERANCE_S = 300;
 const KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;

@@ -17,7 +17,7 @@ import { connectCall, rejectCall } from './control.ts';
 import { isSigned } from './signature.ts';
 import { idIn } from './stream-settings.ts';
 
-/** Limits of what is stored with the run. Telnyx sends about 25 short fields. */
+/** Limits of a webhook's fields and characters stored with the run. Telnyx sends about 25 short fields. */
 const RAW_FIELDS_MAX = 100;
 const RAW_CHARACTERS_MAX = 500;
 
@@ -35,13 +35,14 @@ const callPayload = z.object({ call_control_id: text });
 const inboundPayload = z.object({
   call_control_id: text,
   connection_id: z.coerce.string().min(1).max(RAW_CHARACTERS_MAX),
-  /** Empty, or not there, of a caller who withholds it. */
+  /** The caller's number; empty or absent if it is withheld. */
   from: z.string().max(RAW_CHARACTERS_MAX).nullish(),
   to: text,
 });
 type Envelope = z.infer<typeof envelope>['data'];
 
-/** Of a call that was answered too: then its media have ended already, and the status changes nothing. */
+/** Status by hangup cause. An answered call can have one too: its media have ended then, and the status changes
+ *  nothing. */
 const hangupStatuses: ReadonlyMap<string, CallStatus> = new Map([
   ['normal_clearing', 'completed'],
   ['time_limit', 'completed'],
@@ -50,7 +51,7 @@ const hangupStatuses: ReadonlyMap<string, CallStatus> = new Map([
   ['no_answer', 'no-answer'],
   ['originator_cancel', 'canceled'],
 ]);
-/** Busy Here, Busy Everywhere (RFC 3261, 21.4.24 and 21.6.1). */
+/** SIP statuses Busy Here and Busy Everywhere (RFC 3261, 21.4.24 and 21.6.1). */
 const BUSY_SIP = new Set(['486', '600']);
 
 const OK: WebhookReply = {
@@ -96,7 +97,7 @@ export function createTelnyxWebhook(client: TelnyxClient): ProviderWebhook {
   };
 }
 
-/** The run, or a transfer of it, is in the body once Telnyx knows it. */
+/** Whether the event is about the run or a transfer of it, which its client state names once Telnyx knows it. */
 function isOfRun({ json }: ProviderRequest, runId: string): boolean {
   const state = envelope.safeParse(json).data?.data.payload['client_state'];
   return typeof state !== 'string' || state === '' || runOfId(idIn(state)) === runId;
@@ -167,7 +168,7 @@ function isMachine(result: string): boolean {
   return result === 'machine' || result === 'fax_detected';
 }
 
-/** Milliseconds since 1970. */
+/** Time of the event in milliseconds since 1970; undefined if it has none. */
 function timeOf({ occurred_at: at }: Envelope): number | undefined {
   const ms = at === undefined ? Number.NaN : Date.parse(at);
   return Number.isNaN(ms) ? undefined : ms;
@@ -179,7 +180,7 @@ function shown(value: unknown): string {
     : '';
 }
 
-/** The simple fields of the payload. */
+/** The event's name, id and time, and the simple fields of its payload. */
 function rawOf({ event_type, id, occurred_at, payload }: Envelope): Record<string, unknown> {
   const simple = Object.entries(payload).filter(
     ([name, value]) => name !== 'client_state' && (value === null || typeof value !== 'object'),

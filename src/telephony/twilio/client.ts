@@ -19,14 +19,14 @@ import { type TwilioConfig, twilioConfig } from './config.ts';
 const provider = 'twilio' as const;
 const BASE_URL = 'https://api.twilio.com';
 
-/** The call had ended, or never began, at the time of the request. */
+/** Error code for a call that had ended, or never began, at the time of the request. */
 const NOT_IN_PROGRESS = 21_220;
-/** Codes for a fault of one of the two numbers. */
+/** Error codes for a fault of one of the two numbers. */
 const destinationCodes = new Set([
   13_223, 13_224, 13_225, 13_226, 13_227, 21_210, 21_211, 21_212, 21_213, 21_214, 21_215, 21_216,
   21_217, 21_219, 21_401,
 ]);
-/** Too many requests; too many calls at once. */
+/** Error codes for too many requests and for too many parallel calls. */
 const capacityCodes = new Set([20_429, 10_004]);
 
 const fault = z.object({ code: z.int().optional(), message: z.string().optional() });
@@ -35,14 +35,14 @@ const fault = z.object({ code: z.int().optional(), message: z.string().optional(
 export interface TwilioRequest {
   action: string;
   path: string;
-  /** Null for a GET. */
+  /** Form fields; null for a GET. */
   form: URLSearchParams | null;
-  /** Whether it is idempotent. */
+  /** Whether the request is idempotent. */
   repeatable: boolean;
 }
 
 export interface TwilioClient {
-  /** Any status is an answer; fails as `Rest.send` does. */
+  /** Sends one request; any status is an answer. Fails as `Rest.send` does. */
   send(
     credentials: ProviderCredentials,
     wanted: TwilioRequest,
@@ -55,7 +55,7 @@ export function createTwilioClient(rest: Rest): TwilioClient {
     send(credentials, wanted, signal) {
       const config = checkedCredentials(credentials);
       const base = (config.api_base_url || BASE_URL).replace(/\/+$/, '');
-      // The account itself is `.json`.
+      // The path of the account itself is `.json`.
       const separator = wanted.path.startsWith('.') ? '' : '/';
       const login = Buffer.from(`${config.account_sid}:${config.auth_token}`).toString('base64');
       const request = {
@@ -76,7 +76,7 @@ export function createTwilioClient(rest: Rest): TwilioClient {
   };
 }
 
-/** Throws PROVIDER_AUTH if they cannot be Twilio's. */
+/** The credentials by Twilio's schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): TwilioConfig {
   const config = twilioConfig.safeParse({ ...credentials, provider });
   if (!config.success) throw incompleteCredentials(provider, config.error);
@@ -88,7 +88,7 @@ export function isTwilioNotFound(response: RestResponse): boolean {
   return response.status === 404 || codeOf(response) === NOT_IN_PROGRESS;
 }
 
-/** The answer's content, or the PROVIDER_* error for its status and Twilio's code. */
+/** The answer's content, or the PROVIDER_* error by its status and Twilio's code. */
 export function answerOf<T>(
   response: RestResponse,
   { action, repeatable }: TwilioRequest,
@@ -97,7 +97,7 @@ export function answerOf<T>(
   return contentOf(response, { provider, action, repeatable }, { schema, faultOf });
 }
 
-/** A success with unexpected content: the request has probably taken effect. */
+/** The error for a success with unexpected content: the request has probably taken effect. */
 export function unreadable({ action, repeatable }: TwilioRequest): GatewayError {
   return unreadableAnswer({ provider, action, repeatable });
 }

@@ -29,7 +29,7 @@ const callList = z.object({
   calls: z.array(z.object({ sid: z.string(), status: z.string(), date_created: z.string() })),
 });
 
-/** Calls in one list. */
+/** Calls that are returned. */
 const FIND_MAX = 20;
 /** Tolerance between Twilio's clock and ours. */
 const CLOCKS_APART_MS = 60_000;
@@ -80,7 +80,7 @@ export function createTwilioControl(rest: Rest): ProviderControl {
   };
 }
 
-/** What Twilio knows of calls. */
+/** Queries about calls at Twilio. */
 function callQueries(client: TwilioClient): Pick<ProviderControl, 'getCall' | 'findCalls'> {
   return {
     async getCall(credentials, callId, signal) {
@@ -130,14 +130,14 @@ function dialForm(request: DialRequest, config: TwilioConfig): URLSearchParams {
   }
   if (config.amd_enabled) {
     form.set('MachineDetection', 'Enable');
-    form.set('AsyncAmd', 'true'); // Otherwise Twilio delays the call until its detection is finished.
+    form.set('AsyncAmd', 'true'); // Otherwise Twilio delays the call until detection is finished.
     form.set('AsyncAmdStatusCallback', request.answeredByUrl);
     form.set('AsyncAmdStatusCallbackMethod', 'POST');
   }
   return form;
 }
 
-/** Twilio refuses a dial without it. */
+/** Form field with the caller's number, without which Twilio refuses a dial. */
 function fromField(from: string | null): [string, string][] {
   return from === null ? [] : [['From', from]];
 }
@@ -146,7 +146,7 @@ function within(seconds: number, max: number): number {
   return Math.min(max, Math.max(1, Math.round(seconds)));
 }
 
-/** Twilio writes seconds as digits, and null until the call has ended. */
+/** Whole seconds; null until the call has ended. Twilio writes them as digits. */
 function secondsOf(text: unknown): number | null {
   return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }

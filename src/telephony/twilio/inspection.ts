@@ -1,5 +1,5 @@
-// A Twilio account as the doctor reads it: its state and balance, and where its numbers' calls go.
-// Source: twilio-oai, twilio_api_v2010, Accounts and Balance.
+// Reads a Twilio account for the doctor: its state and balance, and the destination of its numbers' calls. Source:
+// twilio-oai, twilio_api_v2010, Accounts and Balance.
 
 import { z } from 'zod';
 import {
@@ -23,7 +23,7 @@ export function createTwilioInspection(client: TwilioClient): ProviderInspection
       const standing = standingOf(answerOf(answer, wanted, account));
       const money = { ...wanted, action: 'get-balance', path: 'Balance.json' };
       const told = await client.send(credentials, money, signal);
-      // Subaccounts have none.
+      // Subaccounts have no balance.
       const found = told.status === 200 ? answerOf(told, money, balance) : undefined;
       const dateMs = answer.dateMs ?? null;
       return { standing, balance: balanceOf(found?.balance, found?.currency), dateMs };

@@ -1,5 +1,5 @@
-// Twilio Media Streams: the messages of telephony/twiml, complete.
-// Source: twilio.com/docs/voice/media-streams/websocket-messages
+// Twilio Media Streams: the messages of telephony/twiml with all their fields. Source:
+// twilio.com/docs/voice/media-streams/websocket-messages
 
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import { createStreamMedia } from '../twiml/stream-media.ts';

@@ -23,7 +23,7 @@ const page = z.object({
 });
 type OwnedNumber = z.infer<typeof page>['incoming_phone_numbers'][number];
 
-/** Where a number's calls go. Undefined if the account does not own it. */
+/** Destination of a number's calls; undefined if the account does not own it. */
 export async function targetOf(
   client: TwilioClient,
   options: { credentials: ProviderCredentials; address: string; signal: AbortSignal },
@@ -62,7 +62,7 @@ export function createTwilioNumbers(
   };
 }
 
-/** An empty `url` takes the number from its destination. */
+/** Points the number at `url`; an empty one takes it from its destination. */
 async function point(
   client: TwilioClient,
   options: {
@@ -112,7 +112,7 @@ async function find(
   return answer.incoming_phone_numbers.find((each) => each.phone_number === address);
 }
 
-/** Settings with which Twilio ignores the number's own URL. They are reported, never cleared. */
+/** The setting because of which Twilio ignores the number's own URL; null for none. It is reported, never cleared. */
 function takenBy({ voice_application_sid, trunk_sid }: OwnedNumber): string | null {
   if (trunk_sid) return 'The number belongs to a SIP trunk at Twilio, which receives its calls.';
   if (voice_application_sid) {

@@ -54,7 +54,7 @@ function spellings(url: string): Set<string> {
   return found;
 }
 
-/** For a body that is no form, the URL contains its hash. */
+/** Whether the body is signed: its form's fields are, and any other body needs its hash in the URL. */
 function isBodyCovered({ rawBody, formAll, url }: ProviderRequest): boolean {
   if (rawBody.length === 0 || Object.keys(formAll).length > 0) return true;
   if (!URL.canParse(url)) return false;

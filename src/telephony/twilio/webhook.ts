@@ -67,8 +67,8 @@ function recognises({ headers, form }: ProviderRequest): boolean {
   );
 }
 
-/** The keys of repeated deliveries are made of signed content, never of the idempotency header: a replay could
- *  carry another one. */
+/** The event of a webhook. Its dedupe key consists of signed content, never of the idempotency header: a replay could
+ *  have another one. */
 function parse(request: ProviderRequest): ProviderEvent {
   const { form } = request;
   const callId = form['CallSid'];
@@ -84,7 +84,7 @@ function parse(request: ProviderRequest): ProviderEvent {
     : statusEvent(request, callId, status);
 }
 
-/** A call that waits for our answer, in contrast to a status callback. */
+/** Whether the request is a new call that waits for our answer, in contrast to a status callback. */
 function isNewCall(form: Record<string, string>, status: CallStatus): boolean {
   const isNews = form['CallbackSource'] !== undefined || form['SequenceNumber'] !== undefined;
   const isOpen = status === 'initiated' || status === 'ringing' || status === 'in-progress';

@@ -1,5 +1,4 @@
-// TwiML documents that the gateway writes, also for providers with a dialect of TwiML.
-// Source: twilio.com/docs/voice/twiml
+// TwiML documents of the gateway, also for providers with a dialect of TwiML. Source: twilio.com/docs/voice/twiml
 
 import assert from 'node:assert';
 import type { WebhookReply } from '../provider/provider.ts';
@@ -10,7 +9,7 @@ function document(verbs: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs}</Response>`;
 }
 
-/** Connects the call to our media socket; when that closes the call is hung up at once. `mediaUrl` must have no
+/** Connects the call to our media socket; when that closes, the provider hangs up at once. `mediaUrl` must have no
  *  query: Twilio would drop it. */
 export function streamDocument(mediaUrl: string): string {
   assert(/^wss?:\/\/[^?#]+$/.test(mediaUrl), 'a media URL without a query');
@@ -26,7 +25,7 @@ const sentences: Readonly<Record<RejectReason, string | null>> = {
   draining: null,
 };
 
-/** Refuses a call: by a sentence, or by the busy tone, which is not charged. */
+/** Refuses a call with a sentence, or with the busy tone, which is not charged. */
 export function rejectDocument(reason: RejectReason): string {
   const sentence = sentences[reason];
   if (sentence === null) return document('<Reject reason="busy"/>');
@@ -38,7 +37,7 @@ export function xmlReply(body: string): WebhookReply {
   return { status: 200, contentType: 'text/xml; charset=utf-8', body };
 }
 
-/** Puts the call into the conference `name`, which ends with the first who leaves it, and with it the call. */
+/** Puts the call into the conference `name`. The first party who leaves ends the conference and the calls. */
 export function conferenceDocument(name: string): string {
   const attributes = 'startConferenceOnEnter="true" endConferenceOnExit="true" beep="false"';
   const conference = `<Conference ${attributes}>${escapeXml(name)}</Conference>`;
@@ -50,7 +49,7 @@ export interface DialTarget {
   to: string;
   callerId: string;
   ringS: number;
-  /** Where the progress of the new leg is reported. */
+  /** URL for the progress of the new leg. */
   resultUrl?: string | undefined;
 }
 

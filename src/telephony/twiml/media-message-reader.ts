@@ -1,6 +1,6 @@
 // Decodes a Twilio audio message in its usual fixed form directly from the socket's bytes, without a string or an
-// object. Any other message is left to JSON (media.ts), with the same result.
-// Source: twilio.com/docs/voice/media-streams/websocket-messages
+// object. Any other message is parsed as JSON (media.ts), with the same result. Source:
+// twilio.com/docs/voice/media-streams/websocket-messages
 
 import type { AudioListener } from '../provider/media-session.ts';
 import { afterDigits, audioOfBase64, digitsValue } from '../provider/message-bytes.ts';
@@ -15,15 +15,15 @@ const PAYLOAD = Buffer.from('","payload":"');
 const TAIL = Buffer.from('"}}');
 const TAIL_AFTER_SID = Buffer.from('"}');
 export class MediaMessageReader {
-  /** Short enough to be stored inside its object. */
+  /** Bytes of the stream's id, few enough to be stored inside their object. */
   readonly #sid: Uint8Array;
 
   constructor(streamSid: string) {
     this.#sid = Uint8Array.from(Buffer.from(streamSid, 'latin1'));
   }
 
-  /** Decodes the message in `bytes` from `from` to `end`, borrowed. False if it is not audio of the caller in
-   *  the fixed form: nothing was reported then. */
+  /** Decodes the message in `bytes` from `from` to `end`, borrowed. False if it is not the caller's audio in the fixed
+   *  form; then nothing was reported. */
   read(bytes: Uint8Array, from: number, end: number, listener: AudioListener): boolean {
     if (!isAt(bytes, from, HEAD)) return false;
     let at = afterDigits(bytes, from + HEAD.length, end);

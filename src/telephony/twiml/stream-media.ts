@@ -1,6 +1,6 @@
 // Twilio's media streams, which other providers use too (`StreamDialect`): encodes and decodes the JSON messages of a
-// bidirectional stream. It translates and never acts; the use of marks is pipeline/speak/playout's.
-// Source: twilio.com/docs/voice/media-streams/websocket-messages
+// bidirectional stream. Marks are used by pipeline/speak/playout. Source:
+// twilio.com/docs/voice/media-streams/websocket-messages
 
 import assert from 'node:assert';
 import { z } from 'zod';
@@ -66,10 +66,10 @@ type Start = Extract<Envelope, { event: 'start' }>;
 /** The differences between providers that use these messages. */
 export interface StreamDialect {
   provider: ProviderName;
-  /** The field of `start` with the id of the call that the provider's REST interface has. */
+  /** Field of `start` with the call's id in the provider's REST interface. */
   callIdField: 'callSid' | 'session';
-  /** Whether every message names the stream, and `start` its audio format. If not, a message without a stream is of the
-   *  socket's only one, and a format that is not named is mu-law at 8 kHz. */
+  /** Whether every message names the stream, and `start` its audio format. If not, a message without a stream belongs
+   *  to the socket's only one, and a format without a name is mu-law at 8 kHz. */
   isComplete: boolean;
 }
 
@@ -93,7 +93,7 @@ const TRAITS: MediaTraits = {
 class StreamMedia implements MediaProtocol {
   readonly traits = TRAITS;
   readonly #dialect: StreamDialect;
-  /** Undefined until `start`; so is the reader of its audio messages. */
+  /** Id of the stream; undefined until `start`, as is the reader of its audio messages. */
   #streamSid: string | undefined;
   #audioMessages: MediaMessageReader | undefined;
   #audioText: AudioMessageWriter | undefined;
@@ -174,7 +174,7 @@ class StreamMedia implements MediaProtocol {
     listener.onAudio(payload, timestampMs);
   }
 
-  /** Whether a message after `start` belongs to the stream. */
+  /** Whether a message after `start` belongs to this stream. */
   #isOurs(streamSid: string | undefined): boolean {
     const isUnnamed = streamSid === undefined && !this.#dialect.isComplete;
     return this.#streamSid !== undefined && (isUnnamed || streamSid === this.#streamSid);

@@ -1,4 +1,4 @@
-// Vobiz's REST interface: Plivo's verbs with other headers. Source: docs.vobiz.ai
+// Vobiz's REST interface: Plivo's requests with other headers. Source: docs.vobiz.ai
 
 import { type AccountClient, createAccountClient } from '../plivo-xml/account-client.ts';
 import type { Rest } from '../provider/rest-client.ts';
@@ -14,7 +14,7 @@ export function createVobizClient(rest: Rest): AccountClient<VobizConfig> {
       ['x-auth-id']: auth_id,
       ['x-auth-token']: auth_token,
     }),
-    // 402: the balance is too low for a call.
+    // Status 402 means that the balance is too low for a call.
     capacityStatuses: new Set([402]),
   });
 }

@@ -21,12 +21,12 @@ import { createVobizClient } from './client.ts';
 import type { VobizConfig } from './config.ts';
 import { vobizNumbers } from './numbers.ts';
 
-/** In seconds. The longest call is not documented; this is the length of a stream in the examples. */
+/** Limits in seconds. The longest call is not documented; this is the length of a stream in the examples. */
 const RING_S_MAX = 120;
 export const VOBIZ_CALL_S_MAX = 14_400;
 
 const openCall = z.looseObject({ call_status: z.string() });
-/** A record is written when the call is over. */
+/** Fields of a call's record, which Vobiz writes when the call is over. */
 const record = z.looseObject({
   uuid: z.string().optional(),
   answer_time: z.string().nullish(),
@@ -61,12 +61,12 @@ export function createVobizControl(rest: Rest): ProviderControl {
 
     getCall: (credentials, callId, signal) => getCall(client, { credentials, callId, signal }),
 
-    // The list of live calls cannot be limited to two numbers, and records come when calls are over.
+    // The list of live calls cannot be limited to two numbers, and records exist only of calls that are over.
     findCalls: () => Promise.resolve(undefined),
   };
 }
 
-/** A call is live, over with a record, or queued. */
+/** Reads a call that is live, over with a record, or queued. */
 async function getCall(
   client: AccountClient<VobizConfig>,
   {
@@ -80,7 +80,7 @@ async function getCall(
     const path = `${callPath(callId)}?status=${status}`;
     const call = await lookUp(client, { ...look, path, schema: openCall });
     if (call === undefined) return undefined;
-    // A live call with an unknown word is in progress.
+    // A live call with an unknown status counts as in progress.
     const known = statusOf(call.call_status) ?? (status === 'live' ? 'in-progress' : 'initiated');
     return { status: known, durationS: null, answeredBy: null };
   };

@@ -1,5 +1,5 @@
-// A Vobiz account as the doctor reads it: its wallet, its application, and where its numbers' calls go.
-// Source: docs.vobiz.ai (applications, phone numbers); the wallet's fields from Vobiz' MCP server, read leniently.
+// Reads a Vobiz account for the doctor: its wallet, its application, and the destination of its numbers' calls. Source:
+// docs.vobiz.ai (applications, phone numbers); the wallet's fields from Vobiz' MCP server, read leniently.
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
@@ -19,7 +19,7 @@ const wallet = z.looseObject({
 
 export function createVobizInspection(client: AccountClient<VobizConfig>): ProviderInspection {
   return {
-    /** A list of numbers that is one long proves the credentials. The wallet is not documented. */
+    /** Reads the account. A list of one number proves the credentials. The wallet is not documented. */
     async account(credentials, signal) {
       const ask = (action: string, path: string): AccountRequest => ({
         action,

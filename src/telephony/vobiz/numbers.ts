@@ -1,5 +1,5 @@
-// The account's phone numbers at Vobiz, which are `+` and digits there, for plivo-xml/numbers.ts.
-// Source: docs.vobiz.ai (applications, phone numbers)
+// The account's phone numbers at Vobiz, in the form `+` and digits, for plivo-xml/numbers.ts. Source: docs.vobiz.ai
+// (applications, phone numbers)
 
 import { z } from 'zod';
 import { lookUp } from '../plivo-xml/calls.ts';

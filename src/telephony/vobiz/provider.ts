@@ -20,7 +20,7 @@ export function createVobizProvider(options: HostedOptions): HostedProvider {
       closeEndsCall: true,
       idempotentDial: false,
       webhookProof: 'url-only',
-      digitsIn: false, // Not documented; a key that is signalled is taken too.
+      digitsIn: false, // Not documented; signalled keys are accepted nevertheless.
       answeringMachine: false, // Its result could not be confirmed.
       transfer: ['cold', 'warm'],
       transferAwaits: 'acceptance',

@@ -11,7 +11,7 @@ const NONCE = /^[\x21-\x7e]{1,128}$/;
 
 interface Signed {
   nonce: string;
-  /** What is signed, after the URL. */
+  /** The signed text after the URL. */
   tail: string;
   given: Buffer[];
 }
@@ -30,12 +30,12 @@ export function isSigned(request: ProviderRequest, credentials: ProviderCredenti
   return valid;
 }
 
-/** The nonce of the signature that is verified; undefined if there is none. */
+/** Nonce of the signature that is verified; undefined if there is none. */
 export function nonceOf(request: ProviderRequest): string | undefined {
   return signedBy(request)?.nonce;
 }
 
-/** The newer version where both are there: one request has one nonce. */
+/** The newer version's signature where the request has both: one request has one nonce. */
 function signedBy({ headers }: ProviderRequest): Signed | undefined {
   const isV3 = headers['x-vobiz-signature-v3'] ?? headers['x-vobiz-signature-ma-v3'];
   const version = isV3 === undefined ? 'v2' : 'v3';

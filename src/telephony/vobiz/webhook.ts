@@ -11,7 +11,7 @@ import {
 import type { ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import { isSigned, nonceOf } from './signature.ts';
 
-/** Of the longest call. A stream is not opened a second time: its token is used up. */
+/** Stream limits: the longest call in seconds, and no second attempt, as the stream's token is used up. */
 const STREAM = { streamTimeout: '14400', maxRetries: '0' };
 
 export const vobizWebhook: ProviderWebhook = {
@@ -28,7 +28,7 @@ export const vobizWebhook: ProviderWebhook = {
   accountOf: ({ form }) => form['AuthID'] ?? form['ParentAuthID'],
   verify: isSigned,
   nonceOf,
-  // Indian numbers may come in national form.
+  // Indian numbers may have national form.
   parse: (request) => eventOf(request, { provider: 'vobiz', toCountry: 'IN' }),
   answer: ({ mediaUrl }) => ({ reply: streamReply(mediaUrl, STREAM) }),
   reject: (reason) => ({ reply: rejectReply(reason) }),

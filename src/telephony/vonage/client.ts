@@ -14,7 +14,7 @@ import { requestToken } from './tokens.ts';
 const provider = 'vonage' as const;
 const API_BASE_URL = 'https://api.nexmo.com';
 const REST_BASE_URL = 'https://rest.nexmo.com';
-/** Regional addresses have calls only. */
+/** Vonage's hosts. Its regional ones serve calls only. */
 const VONAGE_HOST = /(^|\.)(nexmo|vonage)\.com$/;
 
 const fault = z.looseObject({
@@ -27,18 +27,18 @@ const fault = z.looseObject({
 export interface VonageRequest {
   action: string;
   method: 'GET' | 'POST' | 'PUT';
-  /** Which interface: calls (a token of the application), its configuration, or numbers (key and secret). */
+  /** Interface of the request: calls (a token of the application), applications, or numbers (key and secret). */
   api: 'calls' | 'applications' | 'numbers';
   path: string;
   body?: unknown;
-  /** In place of `body`. */
+  /** Form fields, in place of `body`. */
   form?: URLSearchParams;
-  /** Whether it is idempotent. */
+  /** Whether the request is idempotent. */
   repeatable: boolean;
 }
 
 export interface VonageClient {
-  /** Any status is an answer; fails as `Rest.send` does. */
+  /** Sends one request; any status is an answer. Fails as `Rest.send` does. */
   send(
     credentials: ProviderCredentials,
     wanted: VonageRequest,
@@ -72,7 +72,7 @@ export function createVonageClient(rest: Rest, clock: Clock): VonageClient {
   };
 }
 
-/** Throws PROVIDER_AUTH if they cannot be Vonage's. */
+/** The credentials by Vonage's schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): VonageConfig {
   const config = vonageConfig.safeParse({ ...credentials, provider });
   if (!config.success) throw incompleteCredentials(provider, config.error);
@@ -94,7 +94,7 @@ function authorization(config: VonageConfig, api: VonageRequest['api'], nowMs: n
   return `Bearer ${requestToken({ applicationId, pem: config.private_key, nowMs, id })}`;
 }
 
-/** The answer's content, or the PROVIDER_* error for its status and Vonage's words. */
+/** The answer's content, or the PROVIDER_* error by its status and Vonage's message. */
 export function answerOf<T>(
   response: RestResponse,
   { action, repeatable }: VonageRequest,

@@ -10,7 +10,7 @@ import {
 } from '../provider/configuration-variant.ts';
 import { isPrivateKey } from './tokens.ts';
 
-/** What a client sends back for a stored key. */
+/** Mask that a client sends back for a stored key. */
 const MASK = /^\*{4,}/;
 
 const fields = {

@@ -27,7 +27,7 @@ export const VONAGE_CALL_S_MAX = 7_200;
 const DIALABLE = /^(\d{7,15}|sips?:\S+)$/i;
 /** Records in one page of the list of calls, which cannot be limited to two numbers. */
 const PAGE_SIZE = 100;
-/** Pages that are read: two minutes of three calls a second, each with a second record for its media socket. */
+/** Pages that are read: two minutes with three calls per second, each with a second record for its media socket. */
 const PAGES_MAX = 8;
 /** Calls that are returned. */
 const FIND_MAX = 20;
@@ -35,7 +35,7 @@ const FIND_MAX = 20;
 const CLOCKS_APART_MS = 60_000;
 
 const endpoint = z.looseObject({ number: z.string().optional(), uri: z.string().optional() });
-/** The newer interface gives an endpoint, the older one a list of one. */
+/** Endpoints of a call: the newer interface returns one, the older one a list of one. */
 const endpoints = z.union([endpoint, z.array(endpoint)]).optional();
 const created = z.object({ uuid: z.string().min(1), status: z.string().optional() });
 const call = z.looseObject({ status: z.string(), duration: z.unknown().optional() });
@@ -73,7 +73,7 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
       const wanted = callsRequest('hang-up', 'PUT', { callId, body, repeatable: true });
       const answer = await client.send(credentials, wanted, signal);
       if (answer.status === 404) return;
-      // A call that is over is refused in several ways.
+      // Vonage refuses requests about a call that is over with several statuses.
       if (answer.status === 400 && (await isOver(client, credentials, callId, signal))) return;
       answerOf(answer, wanted, z.unknown());
     },
@@ -112,7 +112,7 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
   };
 }
 
-/** What Vonage knows of calls. */
+/** Queries about calls at Vonage. */
 function callQueries(client: VonageClient): Pick<ProviderControl, 'getCall' | 'findCalls'> {
   return {
     getCall: (credentials, callId, signal) => readCall(client, credentials, callId, signal),
@@ -121,7 +121,7 @@ function callQueries(client: VonageClient): Pick<ProviderControl, 'getCall' | 'f
       const asking = { client, credentials, since, signal };
       const found: z.infer<typeof listed>[] = [];
       let isWhole = false;
-      // Oldest first: the call is near `since`, whatever was placed after it.
+      // Oldest first: the call is near `since`, however many were placed after it.
       for (let page = 0; page < PAGES_MAX && !isWhole; page += 1) {
         const calls = await listCalls(asking, page * PAGE_SIZE);
         const isBetween = (each: z.infer<typeof listed>): boolean =>
@@ -129,7 +129,7 @@ function callQueries(client: VonageClient): Pick<ProviderControl, 'getCall' | 'f
         found.push(...calls.filter(isBetween));
         isWhole = calls.length < PAGE_SIZE;
       }
-      // Of what was not read, nothing is known.
+      // The call may be on a page that was not read.
       if (found.length === 0 && !isWhole) return undefined;
       const newest = found.slice(0, FIND_MAX).toReversed();
       return newest.flatMap(({ uuid, status: word }) => {
@@ -147,7 +147,7 @@ interface Listing {
   signal: AbortSignal;
 }
 
-/** One page of the account's calls, from this record on. */
+/** One page of the account's calls, beginning at a record. */
 async function listCalls(
   { client, credentials, since, signal }: Listing,
   recordIndex: number,
@@ -180,7 +180,7 @@ function dialBody(request: DialRequest): Record<string, unknown> {
   };
 }
 
-/** Throws PROVIDER_AUTH where no webhook of the call could be verified: it would be answered with silence. */
+/** Throws PROVIDER_AUTH if the call's webhooks could not be verified: its callee would have silence. */
 function checkSigningSecret(credentials: ProviderCredentials): void {
   if (checkedCredentials(credentials).signature_secret) return;
   const reason = 'signature_secret is missing, which verifies the webhooks of calls';

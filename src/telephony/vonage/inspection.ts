@@ -1,5 +1,5 @@
-// A Vonage account as the doctor reads it: both kinds of credentials, its balance, the application, and where its numbers'
-// calls go. Source: developer.vonage.com, Account API (get-balance), Application API v2.
+// Reads a Vonage account for the doctor: both kinds of credentials, its balance, the application, and the destination
+// of its numbers' calls. Source: developer.vonage.com, Account API (get-balance), Application API v2.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -22,7 +22,7 @@ export function createVonageInspection(client: VonageClient): ProviderInspection
       const wanted = ask('get-account', 'numbers', '/account/get-balance');
       const answer = await client.send(credentials, wanted, signal);
       const { value } = answerOf(answer, wanted, balance);
-      // Key and secret are right; application and private key are other credentials.
+      // Key and secret are valid; application and private key are separate credentials.
       const calls = ask('find-calls', 'calls', '/v1/calls?page_size=1');
       answerOf(await client.send(credentials, calls, signal), calls, z.unknown());
       const dateMs = answer.dateMs ?? null;

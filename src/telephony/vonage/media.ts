@@ -1,5 +1,5 @@
-// Vonage's media socket: audio in binary messages of exactly 20 ms, everything else in JSON. It translates and never acts.
-// A message of another size makes Vonage drop the socket. Source: developer.vonage.com/en/voice/voice-api/concepts/websockets
+// Vonage's media socket: audio in binary messages of exactly 20 ms, everything else in JSON. Vonage drops the socket
+// for a message of another size. Source: developer.vonage.com/en/voice/voice-api/concepts/websockets
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -7,9 +7,9 @@ import { readEnvelope } from '../provider/json-envelope.ts';
 import type { MediaProtocol } from '../provider/media-protocol.ts';
 import type { AudioListener, MediaListener, MediaTraits } from '../provider/media-session.ts';
 
-/** A second of the widest audio. Vonage sends 20 ms. */
+/** Longest binary message: a second of wideband audio. Vonage sends 20 ms. */
 const AUDIO_BYTES_MAX = 48_000;
-/** Vonage's end sends a handful of headers. */
+/** Most headers of a stream. Vonage sends a handful. */
 const PARAMETERS_MAX = 50;
 
 const connected = z.looseObject({

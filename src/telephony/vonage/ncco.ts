@@ -1,15 +1,14 @@
-// Call control objects (NCCO) that the gateway writes. A document with an unknown action ends the call without a word.
-// There is no action to hang up and none to give a busy tone: a document has at least one action, and the call ends with
-// the last one.
-// Source: developer.vonage.com/en/voice/voice-api/ncco-reference
+// Call control objects (NCCO) of the gateway. Vonage ends the call without a message for a document with an unknown
+// action. No action hangs up or plays a busy tone: a document has at least one action, and the call ends with the last
+// one. Source: developer.vonage.com/en/voice/voice-api/ncco-reference
 
-/** Samples a second of the media socket, both ways: what a telephone line has. */
+/** Samples per second of the media socket, both ways, as on a telephone line. */
 const RATE_HZ = 8_000;
 
 export type Ncco = readonly Record<string, unknown>[];
 
-/** Connects the call to our media socket. The socket's first message gives `callId` back: the socket is a leg of its own,
- *  with another id. `callS`: Vonage's longest call. */
+/** Connects the call to our media socket. The socket's first message contains `callId`: the socket is a leg of its own,
+ *  with another id. `callS`: Vonage's longest call in seconds. */
 export function mediaDocument(mediaUrl: string, callId: string, callS: number): Ncco {
   const endpoint = {
     type: 'websocket',
@@ -29,7 +28,7 @@ export function dialDocument(target: {
   to: string;
   callerId: string;
   ringS: number;
-  /** Where events of the new leg are sent. Default: where those of the call are. */
+  /** URL for events of the new leg. Default: that of the call. */
   resultUrl?: string | undefined;
 }): Ncco {
   const { to, callerId, ringS, resultUrl } = target;
@@ -38,7 +37,7 @@ export function dialDocument(target: {
   return [{ action: 'connect', from: callerId, timeout: ringS, endpoint: [endpoint], ...report }];
 }
 
-/** Puts the call into the conversation `name`, which ends with the first who leaves it. */
+/** Puts the call into the conversation `name`. The first party who leaves ends it. */
 export function conversationDocument(name: string): Ncco {
   return [{ action: 'conversation', name, startOnEnter: true, endOnExit: true }];
 }

@@ -1,6 +1,6 @@
 // The account's numbers, and the application that receives their calls: all linked numbers share its answer URL. Vonage
-// replaces an application as a whole, so everything that was there is sent back.
-// Source: developer.vonage.com, Numbers API and Application API v2.
+// replaces an application as a whole, so its other settings are sent back. Source: developer.vonage.com, Numbers API
+// and Application API v2.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -66,7 +66,8 @@ export function createVonageNumbers(
       return owned.app_id === ours ? done() : link(asking, owned, ours);
     },
 
-    /** The application serves other numbers too: its URL stays. So does a number whose application is another system's. */
+    /** Takes the number from the application, whose URL stays for its other numbers. A number whose application is
+     *  another system's is not changed. */
     async detachInbound(credentials, number, url, signal) {
       const asking = { client, credentials, signal };
       const owned = await findOwned(asking, number);
@@ -79,7 +80,7 @@ export function createVonageNumbers(
   };
 }
 
-/** The reason why not, for an address that is no number of the account. */
+/** The number, or the reason why the account has no such number. */
 async function findOwned(asking: Asking, number: string): Promise<OwnedNumber | string> {
   if (!/^\d+$/.test(number)) return 'Vonage routes phone numbers here, not SIP.';
   return (await find(asking, number)) ?? 'The Vonage account does not own this number.';
@@ -111,11 +112,11 @@ async function find(asking: Asking, number: string): Promise<OwnedNumber | undef
     },
     page,
   );
-  // The filter matches beginnings too.
+  // The filter matches prefixes too.
   return numbers.find(({ msisdn }) => msisdn === number);
 }
 
-/** `applicationId` null: the number belongs to none. */
+/** Links the number to an application; null unlinks it. */
 async function link(
   asking: Asking,
   { country, msisdn }: OwnedNumber,
@@ -143,7 +144,7 @@ async function link(
   return refusal(`Vonage did not link the number: ${code} ${words}`.trim());
 }
 
-/** Points the application's voice webhooks at us. The reason why not, if they belong to another system. */
+/** Points the application's voice webhooks at us. Returns the reason why not, if they belong to another system. */
 async function pointUnused(asking: Asking, id: string, url: string): Promise<string | undefined> {
   const found = await readApplication(asking, id);
   const before = answerUrlOf(found) ?? '';
@@ -155,7 +156,7 @@ async function pointUnused(asking: Asking, id: string, url: string): Promise<str
   return undefined;
 }
 
-/** Undefined if there is none. */
+/** The application; undefined if it does not exist. */
 export async function readApplication(
   { client, credentials, signal }: Asking,
   id: string,
@@ -179,7 +180,7 @@ function applicationPath(id: string): string {
   return `/v2/applications/${encodeURIComponent(id)}`;
 }
 
-/** Wherever it pointed before. */
+/** Points the application at us, regardless of its present URLs. */
 export async function pointApplication(
   asking: Asking,
   { id, found, url }: { id: string; found: Application; url: string },
@@ -191,21 +192,21 @@ export async function pointApplication(
   await send(asking, { ...write, body, repeatable: true }, z.unknown());
 }
 
-/** Where a number's calls go. Undefined if the account does not own it. */
+/** Destination of a number's calls; undefined if the account does not own it. */
 export async function targetOf(asking: Asking, number: string): Promise<NumberTarget | undefined> {
   const owned = await find(asking, number);
   if (owned === undefined) return undefined;
   return owned.app_id ? { kind: 'application', id: owned.app_id } : { kind: 'none' };
 }
 
-/** Names that are reserved for examples (RFC 2606): the dashboard asks for addresses when an application is made. */
+/** Host names that are reserved for examples (RFC 2606): the dashboard requires URLs when an application is created. */
 const RESERVED = /(^|\.)(example(\.(com|net|org))?|invalid|test)$/i;
 
 function isUnused(address: string): boolean {
   return address === '' || RESERVED.test(URL.parse(address)?.hostname ?? '');
 }
 
-/** The application with our webhooks, and everything else as it was, but what Vonage itself adds. */
+/** The application with our webhooks and its other settings, without those that Vonage adds itself. */
 function pointed(found: Application, url: string) {
   const { id: _id, ['_links']: _links, keys, capabilities, ...more } = found;
   const post = (address: string) => ({ address, http_method: 'POST' });
@@ -227,7 +228,7 @@ function pointed(found: Application, url: string) {
   };
 }
 
-/** Whether `wanted` is there already; what else is there does not count. */
+/** Whether everything in `wanted` is in `there`, which may have more. */
 function isSame(wanted: unknown, there: unknown): boolean {
   if (!isObject(wanted)) return JSON.stringify(wanted) === JSON.stringify(there);
   return (

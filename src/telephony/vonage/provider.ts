@@ -24,7 +24,7 @@ export function createVonageProvider(options: HostedOptions): HostedProvider {
     capabilities: {
       answerStyle: 'document',
       digitsOut: 'request',
-      // The socket is a leg of its own.
+      // The media socket is a leg of its own.
       closeEndsCall: false,
       idempotentDial: false,
       webhookProof: 'full',

@@ -15,14 +15,14 @@ import { parseJson } from '../../std/json.ts';
 import type { ProviderRequest } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 
-/** A request uses its token at once. */
+/** Lifetime of a request's token, which is used at once. */
 const LIFE_S = 900;
-/** Tolerance between Vonage's clock and ours, and the longest way of a webhook. */
+/** Largest age of a webhook's token: the tolerance between Vonage's clock and ours, and its longest way. */
 const AGE_MS_MAX = 300_000;
-/** Vonage's are below 1,000 characters. */
+/** Longest token. Vonage's are below 1,000 characters. */
 const TOKEN_CHARACTERS_MAX = 4_096;
 
-/** The key, also where it was pasted with `\n` written out. Throws if it is none. */
+/** The key of a PEM text, also with a literal `\n` for each line break. Throws if it is no private key. */
 function privateKeyOf(pem: string): KeyObject {
   return createPrivateKey(pem.replace(/\\n/g, '\n').replace(/\r/g, ''));
 }
@@ -35,7 +35,7 @@ export function isPrivateKey(pem: string): boolean {
   }
 }
 
-/** The token of one request. `id`: no two have the same. Throws if `pem` is no key. */
+/** The token of one request. `id`: unique. Throws if `pem` is no key. */
 export function requestToken(given: {
   applicationId: string;
   pem: string;
@@ -63,8 +63,8 @@ const webhookClaims = z.object({
 });
 export type WebhookClaims = z.infer<typeof webhookClaims>;
 
-/** What the webhook's token says of itself; it proves nothing. Undefined without one, or for the token of another
- *  system: Vonage's name an account or an application. */
+/** The claims of a webhook's token, which prove nothing. Undefined without a token, or for that of another system:
+ *  Vonage's name an account or an application. */
 export function claimsOf({ headers }: ProviderRequest): WebhookClaims | undefined {
   const [, claims] = partsOf(headers) ?? [];
   const read = claims === undefined ? undefined : webhookClaims.safeParse(decoded(claims)).data;
@@ -90,8 +90,8 @@ export function isSigned(
   return isOurs && Math.abs(nowMs - claims.iat * 1_000) <= AGE_MS_MAX && isCovered(request, claims);
 }
 
-/** Whether the hash is that of the body, or of the query where the method has no body. A token that covers nothing is
- *  good for nothing: it would fit any request without content. */
+/** Whether the token's hash is that of the body, or of the query where the method has no body. A token without a hash
+ *  is refused: it would fit any request without content. */
 function isCovered(
   { method, rawBody, url }: ProviderRequest,
   { payload_hash: hash }: WebhookClaims,

@@ -1,6 +1,6 @@
-// Vonage's webhooks: detects, verifies, decodes and answers them. An answer webhook has no status; events have one, or
-// are errors. Events of the media socket, which is a leg of the call, come to the same URL.
-// Source: developer.vonage.com/en/voice/voice-api/webhook-reference
+// Vonage's webhooks: detects, verifies, decodes and answers them. An answer webhook has no status; an event has a
+// status, or is an error. Events of the media socket, a leg of the call, use the same URL. Source:
+// developer.vonage.com/en/voice/voice-api/webhook-reference
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -74,7 +74,7 @@ function recognises(request: ProviderRequest): boolean {
   return (sent['conversation_uuid'] !== undefined && isCall) || claimsOf(request) !== undefined;
 }
 
-/** What the token covers: the body's fields, or those of the query where the method has no body. */
+/** The signed content: the body's fields, or those of the query where the method has no body. */
 function contentOf({ method, json, url }: ProviderRequest): Readonly<Record<string, unknown>> {
   if (method !== 'GET') return isObject(json) ? json : {};
   return URL.canParse(url) ? Object.fromEntries(new URL(url).searchParams) : {};
@@ -85,7 +85,7 @@ function parse(request: ProviderRequest): ProviderEvent {
   if (!read.success) throw malformed(request, read.error);
   const { status, uuid, to } = read.data;
   if (status !== undefined) return eventOf(request, { ...read.data, status });
-  // Errors name no leg.
+  // Errors have no leg.
   if (uuid === undefined || to === undefined) return other(request);
   return newCall(request, { ...read.data, uuid, to });
 }
@@ -128,7 +128,7 @@ function eventOf(request: ProviderRequest, sent: Fields & { status: string }): P
   };
 }
 
-/** The media socket begins and ends as a leg of its own. */
+/** Whether the event is about the media socket, which begins and ends as a leg of its own. */
 function isOfMedia({ to }: Fields, sent: Readonly<Record<string, unknown>>): boolean {
   return /^wss?:/i.test(to ?? '') || sent['endpoint_type'] === 'websocket';
 }

@@ -1,6 +1,6 @@
-// One AudioSocket connection, from the accept to the end of the call's audio. For the call it is a media socket
-// with audio only: text is not sent, and received keys are ignored, because ARI reports them too. Source: asterisk
-// §3, §0.20.
+// One AudioSocket connection, from the accept to the end of the call's audio: a media socket with audio only. Text is
+// not sent, and received keys are ignored, because ARI reports them too.
+// Source: asterisk §3, §0.20.
 
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
@@ -11,13 +11,13 @@ import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-sock
 import { RateLimiter } from '../rate-limit.ts';
 import { FrameReader, KIND, writeFrame } from './audiosocket-frames.ts';
 
-/** Ten times the real-time number of frames, and the bytes per second of 192 kHz. */
+/** Rate limit: ten times the real-time number of frames, and the bytes per second of 192 kHz. */
 const RATE = { messagesPerSecondMax: 500, bytesPerSecondMax: 512 * 1024 };
 /** Bytes that the peer has not read: four seconds at 16 kHz. */
 const BUFFERED_BYTES_MAX = 128 * 1024;
-/** From our close to the end of the connection. */
+/** Wait from our close to the end of the connection. */
 const CLOSE_MS_MAX = 2_000;
-/** A dead host sends nothing: TCP keep-alive detects it. */
+/** TCP keep-alive interval, which detects a dead host. */
 const KEEP_ALIVE_MS = 15_000;
 const BROKEN = 1006;
 
@@ -28,11 +28,11 @@ export interface AudioSocketCall {
 
 export interface AudioSocketFormat {
   kind: number;
-  /** Of 20 ms. */
+  /** Bytes of a 20 ms frame. */
   frameBytes: number;
 }
 
-/** Asterisk's names. Other formats would be sent under the name of linear audio. */
+/** Formats by Asterisk's names. Others would be sent under the name of linear audio. */
 export const AUDIOSOCKET_FORMATS: Readonly<Record<string, AudioSocketFormat>> = {
   slin: { kind: KIND.slin, frameBytes: 320 },
   slin16: { kind: KIND.slin16, frameBytes: 640 },
@@ -42,7 +42,7 @@ export interface AudioSocketConnectionOptions {
   socket: Socket;
   clock: Clock;
   log: Log;
-  /** The call of the connection; undefined if no call waits for it. */
+  /** Returns the call of a connection. Undefined if no call waits for it. */
   identify: (uuid: Uint8Array) => AudioSocketCall | undefined;
   onClosed: () => void;
   firstFrameMs: number;
@@ -58,7 +58,7 @@ export class AudioSocketConnection implements MediaSocket {
   readonly #rate: RateLimiter;
   #call: AudioSocketCall | undefined;
   #listener: MediaSocketListener | undefined;
-  /** The listener's result; set when the end has begun. */
+  /** Close code and reason for the listener; set when the end has begun. */
   #ending: { code: number; reason: string } | undefined;
   #isClosed = false;
   #timer: Timer;
@@ -89,7 +89,7 @@ export class AudioSocketConnection implements MediaSocket {
   }
 
   sendText(): void {
-    // It carries audio only.
+    // AudioSocket carries audio only.
   }
 
   sendBinary(message: Uint8Array): void {
@@ -111,7 +111,7 @@ export class AudioSocketConnection implements MediaSocket {
     else this.#socket.end();
   }
 
-  /** Room is needed for another connection. */
+  /** Closes the connection to free its place for another. */
   evict(): void {
     this.#ending ??= { code: CLOSE.policy, reason: 'MEDIA_FLOOD' };
     this.#socket.destroy();
@@ -147,7 +147,8 @@ export class AudioSocketConnection implements MediaSocket {
     this.#listener = call.accept(this);
   }
 
-  /** The call could not process it, or it was no frame: the peer's fault if the error is ours, else our own. */
+  /** Closes the connection after a failed frame: as the peer's fault if the error is a GatewayError, else as an
+   *  internal error. */
   #refuse(error: unknown): void {
     if (error instanceof GatewayError) {
       this.#fail(error.code);
@@ -157,7 +158,7 @@ export class AudioSocketConnection implements MediaSocket {
     this.close(CLOSE.internal, 'internal error');
   }
 
-  /** Without a closing frame: a peer that breaks the protocol may not read it either. */
+  /** Ends without a closing frame: a peer that breaks the protocol may not read it either. */
   #fail(code: ErrorCode): void {
     if (this.#ending !== undefined || this.#isClosed) return;
     mediaFaults.inc({ code });

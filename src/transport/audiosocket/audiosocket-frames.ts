@@ -9,25 +9,25 @@ export const KIND = {
   digit: 0x03,
   slin: 0x10,
   slin16: 0x12,
-  /** Audio of other rates lies between `slin` and this. */
+  /** Kinds of audio at other rates lie between `slin` and this one. */
   slin192: 0x18,
   error: 0xff,
 } as const;
 
 const HEADER_BYTES = 3;
-/** 20 ms of the widest kind are 7,680 bytes. */
+/** Largest payload: 20 ms of the widest kind are 7,680 bytes. */
 export const AUDIOSOCKET_PAYLOAD_BYTES_MAX = 8_192;
 
 /** `payload` is borrowed until the call returns. */
 export type AudioSocketFrameHandler = (kind: number, payload: Uint8Array) => void;
 
-/** Splits a stream of bytes into frames, however it was segmented. */
+/** Splits a stream of bytes into frames, in segments of any size. */
 export class FrameReader {
-  /** An incomplete frame. */
+  /** Buffer for an incomplete frame. */
   readonly #held = new Uint8Array(HEADER_BYTES + AUDIOSOCKET_PAYLOAD_BYTES_MAX);
   #heldBytes = 0;
 
-  /** Throws MEDIA_OVERSIZED; the stream is unusable then. */
+  /** Reads frames from `chunk`. Throws MEDIA_OVERSIZED; the stream is unusable then. */
   read(chunk: Uint8Array, take: AudioSocketFrameHandler): void {
     for (let at = 0; at < chunk.length; ) {
       const end = this.#heldBytes === 0 ? endOfFrame(chunk, at) : undefined;
@@ -40,7 +40,7 @@ export class FrameReader {
     }
   }
 
-  /** Takes the missing bytes of the current frame, first of its header; returns their number. */
+  /** Copies the missing bytes of the current frame, first those of its header. Returns their number. */
   #hold(chunk: Uint8Array, at: number, take: AudioSocketFrameHandler): number {
     const wanted = endOfFrame(this.#held.subarray(0, this.#heldBytes), 0) ?? HEADER_BYTES;
     const count = Math.min(wanted - this.#heldBytes, chunk.length - at);
@@ -55,7 +55,7 @@ export class FrameReader {
   }
 }
 
-/** Undefined while the header is incomplete. */
+/** Index after the frame. Undefined while the header is incomplete. */
 function endOfFrame(bytes: Uint8Array, at: number): number | undefined {
   if (bytes.length - at < HEADER_BYTES) return undefined;
   const payloadBytes = ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
@@ -65,7 +65,7 @@ function endOfFrame(bytes: Uint8Array, at: number): number | undefined {
   return at + HEADER_BYTES + payloadBytes;
 }
 
-/** One frame of at most PAYLOAD_BYTES_MAX; the result is the caller's. */
+/** Encodes one frame of at most AUDIOSOCKET_PAYLOAD_BYTES_MAX. The caller owns the result. */
 export function writeFrame(kind: number, payload: Uint8Array): Uint8Array {
   const frame = new Uint8Array(HEADER_BYTES + payload.length);
   frame[0] = kind;

@@ -1,5 +1,5 @@
-// AudioSocket: a port to which Asterisk sends the audio of calls, one TCP connection each, whose first frame names
-// the call by an unguessable UUID. Bounded in size, number, rate and time; it is always read, because a PBX that
+// AudioSocket server: a port to which Asterisk sends the audio of calls, one TCP connection each, whose first frame
+// names the call by an unguessable UUID. Bounded in size, number, rate and time. It always reads, because a PBX that
 // cannot write blocks its calls. The sender paces its audio.
 // Source: asterisk §3, §0.1.
 
@@ -12,25 +12,25 @@ import { CLOSE } from '../media-socket.ts';
 import { UNADMITTED_LIMITS, UnadmittedSockets } from '../unadmitted-sockets.ts';
 import { type AudioSocketCall, AudioSocketConnection } from './audiosocket-connection.ts';
 
-/** Calls of one process. */
+/** Connections of one process. */
 const CONNECTIONS_MAX = 4_000;
 const UUID_BYTES = 16;
-/** Asterisk sends the UUID as soon as it is connected. */
+/** Deadline of the first frame. Asterisk sends the UUID as soon as it is connected. */
 const FIRST_FRAME_MS_MAX = 2_000;
 
 export interface AudioSocketServer {
   /** The port in use. */
   readonly port: number;
-  /** Settles when it listens; rejects if the port is not available. */
+  /** Resolves when the server listens. Rejects if the port is not available. */
   listen(): Promise<void>;
   /** Waits for the connection of one call. Throws QUEUE_FULL. */
   expect(uuid: string, call: AudioSocketCall, signal: AbortSignal): ExpectedConnection;
-  /** Accepts no more connections, and closes the open ones. */
+  /** Stops accepting connections and closes the open ones. */
   close(): Promise<void>;
 }
 
 export interface ExpectedConnection {
-  /** Rejects with PBX_MEDIA when the wait is given up. */
+  /** Resolves on the connection. Rejects with PBX_MEDIA when the wait is given up. */
   arrived: Promise<void>;
   done(): void;
 }
@@ -38,11 +38,11 @@ export interface ExpectedConnection {
 export interface AudioSocketOptions {
   /** The address to listen on. */
   host: string;
-  /** 0: any free port. */
+  /** Port, 0 for any free one. */
   port: number;
   clock: Clock;
   log: Log;
-  /** Counts connections that have not said whose they are. Default: a budget of its own, without known PBXs. */
+  /** Budget for connections whose call is not known yet. Default: one of its own, without known PBXs. */
   unadmitted?: UnadmittedSockets | undefined;
 }
 
@@ -58,7 +58,7 @@ interface Waiting {
 class Listener implements AudioSocketServer {
   readonly #options: AudioSocketOptions;
   readonly #server: Server;
-  /** By the UUID's hex digits. */
+  /** Waiting calls by the hex digits of their UUID. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #unadmitted: UnadmittedSockets;
   readonly #connections = new Set<AudioSocketConnection>();
@@ -121,7 +121,7 @@ class Listener implements AudioSocketServer {
 
   #begin(socket: Socket): void {
     const { clock, log } = this.#options;
-    // A call's UUID is known before Asterisk is asked to connect: without one, a connection has no purpose.
+    // A call's UUID is registered before Asterisk connects: without any, a connection has no purpose.
     if (this.#waiting.size === 0) {
       mediaFaults.inc({ code: 'MEDIA_UNAUTHORIZED' satisfies ErrorCode });
       socket.destroy();
@@ -148,7 +148,7 @@ class Listener implements AudioSocketServer {
     this.#connections.add(connection);
   }
 
-  /** A UUID opens once. */
+  /** Takes the call of a UUID, which is valid for one connection. */
   #take(uuid: Uint8Array): AudioSocketCall | undefined {
     const key = Buffer.from(uuid).toString('hex');
     const waiting = this.#waiting.get(key);

@@ -1,6 +1,6 @@
-// RTP latching: the source address of one call's RTP. The PBX announces an address; behind NAT its packets come
-// from another. The announced one is accepted always; another only after it has sent an unbroken stream while the
-// announced one was silent. From then on all others are rejected. Pure.
+// RTP latching: the source address of one call's RTP. The PBX announces an address, but behind NAT its packets have
+// another. The announced one is always accepted; another only after it has sent an unbroken stream while the announced
+// one was silent. From then on all others are rejected. Pure.
 
 import type { RtpHeader } from './rtp-packet.ts';
 
@@ -24,12 +24,12 @@ export class RtpLatching {
   #locked: RtpAddress | undefined;
   #candidate: Candidate | undefined;
 
-  /** Undefined if the announced address cannot be used for sending. */
+  /** `announced`: undefined if the announced address cannot be used for sending. */
   constructor(announced: RtpAddress | undefined) {
     this.#announced = announced;
   }
 
-  /** Where to send; undefined until it is known. */
+  /** Address to send to. Undefined until it is known. */
   get target(): RtpAddress | undefined {
     return this.#locked ?? this.#announced;
   }

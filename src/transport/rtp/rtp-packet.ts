@@ -4,27 +4,27 @@ const VERSION = 2;
 const HEADER_BYTES = 12;
 const SOURCE_BYTES = 4;
 const EXTENSION_BYTES = 4;
-/** More than any packet of a network without jumbo frames. */
+/** Largest packet: more than any of a network without jumbo frames. */
 const PACKET_BYTES_MAX = 2_048;
 
 export interface RtpHeader {
   payloadType: number;
-  /** 16 bits. */
+  /** Sequence number, 16 bits. */
   sequence: number;
-  /** 32 bits, of the payload type's clock. */
+  /** Timestamp, 32 bits, in units of the payload type's clock. */
   timestamp: number;
-  /** 32 bits: the sender. */
+  /** Identity of the sender (SSRC), 32 bits. */
   ssrc: number;
-  /** The first packet after a pause. */
+  /** Whether this is the first packet after a pause. */
   marker: boolean;
 }
 
 export interface RtpPacket extends RtpHeader {
-  /** A view of the packet. */
+  /** Payload: a view of the packet. */
   payload: Uint8Array;
 }
 
-/** Undefined if it is not RTP. */
+/** Parses a packet. Undefined if it is not RTP. */
 export function readRtp(packet: Uint8Array): RtpPacket | undefined {
   const { length } = packet;
   if (length < HEADER_BYTES || length > PACKET_BYTES_MAX) return undefined;
@@ -47,7 +47,7 @@ export function readRtp(packet: Uint8Array): RtpPacket | undefined {
   };
 }
 
-/** After the contributing sources and the extension. May be beyond the end. */
+/** Index of the payload, after the contributing sources and the extension. May be beyond the end. */
 function payloadStart(packet: Uint8Array, first: number): number {
   const start = HEADER_BYTES + SOURCE_BYTES * (first & 0x0f);
   if ((first & 0x10) === 0) return start;
@@ -66,7 +66,7 @@ function word(packet: Uint8Array, at: number): number {
   );
 }
 
-/** The result is the caller's. */
+/** Encodes a packet. The caller owns the result. */
 export function writeRtp(header: RtpHeader, payload: Uint8Array): Uint8Array {
   const packet = new Uint8Array(HEADER_BYTES + payload.length);
   const view = new DataView(packet.buffer);

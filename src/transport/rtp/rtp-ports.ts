@@ -11,7 +11,7 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import { RtpSocket } from './rtp-socket.ts';
 
-/** Ports tried for one call: other programs on this machine may use a few. */
+/** Ports tried for one call: other programs on the machine may use a few. */
 const TRIES_MAX = 50;
 
 export interface RtpPorts {
@@ -22,9 +22,9 @@ export interface RtpPorts {
 }
 
 export interface RtpOptions {
-  /** The address to listen on. */
+  /** Address to listen on. */
   host: string;
-  /** Both ends are used. */
+  /** Range of ports, both ends included. */
   ports: { first: number; last: number };
   clock: Clock;
   random: Random;
@@ -39,7 +39,7 @@ class PortRange implements RtpPorts {
   readonly #options: RtpOptions;
   readonly #sockets = new Map<number, RtpSocket>();
   readonly #opening = new Set<number>();
-  /** Ports are used in turn: late packets of an ended call reach no other call. */
+  /** Next port to use. Ports rotate, so that late packets of an ended call reach no other call. */
   #next: number;
 
   constructor(options: RtpOptions) {
@@ -79,7 +79,8 @@ class PortRange implements RtpPorts {
     return undefined;
   }
 
-  /** Undefined if another program has the port. Throws PBX_MEDIA for faults that another port would not fix. */
+  /** Binds a port. Undefined if another program uses it. Throws PBX_MEDIA for faults that another port would not
+   *  fix. */
   #bind(port: number): Promise<Socket | undefined> {
     const { host } = this.#options;
     const udp = createSocket(isIPv6(host) ? 'udp6' : 'udp4');

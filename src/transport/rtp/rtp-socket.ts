@@ -1,5 +1,5 @@
-// One call's UDP socket. For the call it is a media socket with audio only: text is not sent. RTP does not signal
-// the end of a call, so silence is reported to the owner, which can ask the PBX. Source: RFC 3550 (5.1).
+// UDP socket of one call's RTP: a media socket with audio only. RTP does not signal the end of a call, so silence is
+// reported to the owner, which can query the PBX. Source: RFC 3550 (5.1).
 
 import type { RemoteInfo, Socket } from 'node:dgram';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -13,15 +13,15 @@ import { RateLimiter } from '../rate-limit.ts';
 import { type RtpAddress, RtpLatching } from './rtp-latching.ts';
 import { readRtp, writeRtp } from './rtp-packet.ts';
 
-/** Six times real time. */
+/** Rate limit: six times real time. */
 const RATE = { messagesPerSecondMax: 300, bytesPerSecondMax: 128 * 1024 };
 /** Bytes that the system has not sent: a second. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
-/** Time without a packet: the caller is silent, or the PBX is gone. */
+/** Time without a packet after which inactivity is reported: the caller is silent, or the PBX is gone. */
 export const RTP_INACTIVITY_MS = 10_000;
-/** Of PCMU, PCMA and G722, in 20 ms: bytes, and ticks of their clock. */
+/** Bytes of a 20 ms frame of PCMU, PCMA or G722, which equal the ticks of their clock. */
 const FRAME_BYTES = 160;
-/** Audio with a time this far after the last audio has a pause before it. */
+/** Ticks after the last audio from which a pause is assumed. */
 const PAUSE_TICKS = 8 * 100;
 const TICKS_PER_MS = 8;
 const BROKEN = 1006;
@@ -31,10 +31,10 @@ export const RTP_PAYLOAD_TYPES: Readonly<Record<string, number>> = { ulaw: 0, al
 
 export interface RtpSession {
   payloadType: number;
-  /** The address announced by the PBX; undefined without one. */
+  /** Address that the PBX announced. Undefined without one. */
   announced: RtpAddress | undefined;
   accept: (socket: MediaSocket) => MediaSocketListener;
-  /** No packet of the call has come for SILENT_MS, or none yet; called repeatedly while that is so. */
+  /** Called repeatedly while no packet has arrived for RTP_INACTIVITY_MS. */
   onRtpInactive: () => void;
 }
 
@@ -59,7 +59,7 @@ export class RtpSocket implements MediaSocket {
   #source = new RtpLatching(undefined);
   #listener: MediaSocketListener | undefined;
   #silence: Timer | undefined;
-  /** When the last packet came, or silence was last reported. */
+  /** Time of the last packet or of the last report of silence. */
   #quietSinceMs = 0;
   #hasHeard = false;
   #hasWarned = false;
@@ -109,10 +109,10 @@ export class RtpSocket implements MediaSocket {
   }
 
   sendText(): void {
-    // It carries audio only.
+    // RTP carries audio only.
   }
 
-  /** Whole frames, sent at once, each in its packet. */
+  /** Sends whole frames at once, one packet each. */
   sendBinary(message: Uint8Array): void {
     if (!this.#isOpen || message.length === 0) return;
     const marker = this.#keepTime();
@@ -125,12 +125,12 @@ export class RtpSocket implements MediaSocket {
     this.#end(code, reason);
   }
 
-  /** Releases the port; a call gets the close code 1001. */
+  /** Releases the port. A call receives the close code 1001. */
   abandon(): void {
     this.#end(CLOSE.goingAway, 'closing');
   }
 
-  /** Packets carry the time of their audio: a pause is a jump. True for the first packet after one. */
+  /** Advances the timestamp; a pause becomes a jump. Returns true for the first packet after a pause. */
   #keepTime(): boolean {
     const nowMs = this.#clock.monotonicMs();
     const isFirst = Number.isNaN(this.#dueMs);
@@ -185,7 +185,7 @@ export class RtpSocket implements MediaSocket {
     }
   }
 
-  /** No timer per packet: a periodic check compares the time of the last one. */
+  /** Checks the time of the last packet periodically, so that packets need no timers. */
   #awaitPacket(delayMs: number): void {
     this.#silence = this.#clock.after(delayMs, () => {
       const restMs = this.#quietSinceMs + RTP_INACTIVITY_MS - this.#clock.monotonicMs();
@@ -232,7 +232,7 @@ export class RtpSocket implements MediaSocket {
   }
 }
 
-/** An IPv6 socket reports IPv4 addresses in mapped form. */
+/** Address of a packet. An IPv6 socket reports IPv4 addresses in mapped form. */
 function addressOf({ address, port }: RemoteInfo): RtpAddress {
   return { host: address.replace(/^::ffff:(?=\d+\.)/i, ''), port };
 }

@@ -1,24 +1,25 @@
-// RTP packets of one call as audio with the time at which it was said. It holds nothing back: the pipeline
-// (decode.ts) puts packets in order and conceals by this time, so there is no second jitter buffer here.
-// A sender that begins anew goes on in the same time. Source: RFC 3550 (5.1, appendix A.1), RFC 3551
-// (4.5: the clock of PCMU, PCMA and, by an old error, of G722 is 8 kHz).
+// Times of RTP audio: passes on each packet's audio with its position in the call. It delays nothing: the pipeline
+// (decode.ts) reorders packets and conceals losses by these times, so there is no second jitter buffer here. A sender
+// that restarts its sequence continues in the same time.
+// Source: RFC 3550 (5.1, appendix A.1), RFC 3551 (4.5: the clock of PCMU, PCMA and, by a historical error, of G722 is 8
+// kHz).
 
 import { packetsDropped } from '../../metrics/metrics.ts';
 import { type RtpPacket, readRtp } from './rtp-packet.ts';
 
 const TICKS_PER_MS = 8;
-/** Bytes of 1 ms, in all of the payload types above. */
+/** Bytes of 1 ms in all payload types of this file. */
 const BYTES_PER_MS = 8;
 /** A packet this far behind is already concealed: the pipeline waits for 120 ms, twelve of the shortest. */
 const LATE_PACKETS_MAX = 12;
-/** Further behind or ahead: not late or lost, but a new sequence (A.1). */
+/** Distance from which a packet is neither late nor lost but begins a new sequence (A.1). */
 const BEHIND_MAX = 100;
 const AHEAD_MAX = 3_000;
-/** Timestamps that jump back by this, or ahead of the elapsed time, are a new sequence. */
+/** Timestamps that jump back by this, or ahead of the elapsed time by it, begin a new sequence. */
 const JUMP_MS = 1_000;
 
 export class RtpTimestamps {
-  /** Of the last packet. Milliseconds since the first packet; NaN before it. */
+  /** Time of the last packet in milliseconds since the first; NaN before that. */
   timestampMs = Number.NaN;
   readonly #nowMs: () => number;
   #ssrc = 0;
@@ -29,12 +30,12 @@ export class RtpTimestamps {
   #endMs = 0;
   #arrivedMs = Number.NaN;
 
-  /** `nowMs`: monotonic. */
+  /** `nowMs`: monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
-  /** The audio of a packet, as a view of it; undefined if there is none to play. */
+  /** Audio of a packet, as a view of it. Undefined if there is none to play. */
   payload(message: Uint8Array): Uint8Array | undefined {
     const packet = readRtp(message);
     if (packet === undefined || packet.payload.length === 0) return undefined;
@@ -65,8 +66,7 @@ export class RtpTimestamps {
     const ahead = difference16(packet.sequence, this.#sequence);
     if (ahead < -BEHIND_MAX || ahead > AHEAD_MAX) return true;
     const startMs = this.#placeOf(packet);
-    // A smaller step than the elapsed time is no jump: packets come late and in bursts, and a sender may not count
-    // pauses.
+    // A smaller step is no jump: packets arrive late and in bursts, and a sender may not count pauses.
     return startMs > this.#passed(nowMs) + JUMP_MS || startMs < this.#positionMs - JUMP_MS;
   }
 
@@ -74,7 +74,7 @@ export class RtpTimestamps {
     return this.#positionMs + ((packet.timestamp - this.#timestamp) | 0) / TICKS_PER_MS;
   }
 
-  /** The position of a packet that arrives now, without other information: not before earlier audio. */
+  /** Position of a packet that arrives now, without other information: not before earlier audio. */
   #passed(nowMs: number): number {
     return Math.max(this.#endMs, this.#positionMs + Math.round(nowMs - this.#arrivedMs));
   }

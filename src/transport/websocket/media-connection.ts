@@ -1,5 +1,5 @@
-// One media websocket within its limits: size, rate, time and back-pressure. Independent of message formats and
-// calls; media-server.ts and its caller decide which sockets are admitted.
+// One media websocket within its limits: size, rate, time and back-pressure. Independent of message formats and calls;
+// media-server.ts and its caller admit or refuse sockets.
 // Source: RFC 6455 for closing and pings.
 
 import type { Duplex } from 'node:stream';
@@ -13,28 +13,27 @@ import { RateLimiter } from '../rate-limit.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
 
 export interface MediaLimits {
-  /** One message. Half a second of 48 kHz PCM in base64. */
+  /** Largest message: half a second of 48 kHz PCM in base64. */
   messageBytesMax: number;
-  /** Messages in one second: ten times real time, so that a stalled network may catch up. Pings and pongs
-   *  count. */
+  /** Messages per second, pings and pongs included: ten times real time, so that a stalled network may catch up. */
   messagesPerSecondMax: number;
-  /** Bytes in one second: twenty times what the widest codec needs. */
+  /** Bytes per second: twenty times the need of the widest codec. */
   bytesPerSecondMax: number;
   /** Messages and bytes buffered before admission: a real-time sender must reach the end of `authorizeMs` first. */
   earlyMessagesMax: number;
   earlyBytesMax: number;
   /** Bytes that the peer has not read, in addition to the kernel's buffer: 20 s of telephone audio. */
   bufferedBytesMax: number;
-  /** From the upgrade to the first message. */
+  /** Deadline from the upgrade to the first message. */
   firstMessageMs: number;
-  /** Between pings, and for the answer to one. */
+  /** Interval of pings, and deadline for the answer to one. */
   pingMs: number;
   pongMs: number;
-  /** From our close to the end of the connection. */
+  /** Wait from our close to the end of the connection. */
   closeMs: number;
-  /** From the upgrade to the decision whether to admit. */
+  /** Deadline from the upgrade to the decision whether to admit. */
   authorizeMs: number;
-  /** Sockets of one process that were admitted. */
+  /** Admitted sockets of one process. */
   socketsMax: number;
 }
 
@@ -53,7 +52,7 @@ export const DEFAULT_MEDIA_LIMITS: MediaLimits = {
   socketsMax: 4_000,
 };
 
-/** Of the messages that a peer may send, a tenth may be pings and pongs. */
+/** Share of pings and pongs among the messages that a peer may send. */
 const CONTROL_SHARE = 10;
 
 export interface MediaConnectionOptions {
@@ -77,7 +76,7 @@ interface End {
 
 export class MediaConnection implements MediaSocket, WebsocketListener {
   readonly #ws: WebsocketStream;
-  /** Undefined where data are delivered by events only. */
+  /** Undefined if data is delivered by events only. */
   readonly reads: BatchedReads | undefined;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -87,14 +86,14 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   /** Messages received before there was a listener. */
   #early: (string | Uint8Array)[] = [];
   #earlyBytes = 0;
-  /** Set when we have started to close the connection; the listener's result. */
+  /** Code and reason for the listener; set when the gateway has started to close. */
   #ending: End | undefined;
-  /** Set when the connection is gone. */
+  /** Code and reason; set when the connection is gone. */
   #ended: End | undefined;
   readonly #rate: RateLimiter;
-  /** Of pings, each of which is answered, and pongs. */
+  /** Rate of pings, each of which is answered, and pongs. */
   readonly #controlRate: RateLimiter;
-  /** Anything came since the last ping. */
+  /** Whether anything arrived since the last ping. */
   #alive = true;
   #silence: Timer;
   #keepalive: Timer;
@@ -151,14 +150,14 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#ws.close(code, reason);
   }
 
-  /** Room is needed for another socket: no closing handshake, which takes room too. */
+  /** Ends the connection to free its place, without a closing handshake, which would still occupy it. */
   evict(): void {
     if (this.#taking) this.#ending = { code: CLOSE.policy, reason: 'MEDIA_FLOOD' };
     this.#ws.terminate();
   }
 
-  /** Connects the listener, and delivers buffered messages first. A listener that comes after the end gets the
-   *  end at once. */
+  /** Connects the listener and delivers buffered messages first. After the end of the connection, the listener is
+   *  notified at once. */
   admit(accept: (socket: MediaSocket) => MediaSocketListener): void {
     const listener = accept(this);
     this.#listener = listener;
@@ -239,7 +238,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     }
   }
 
-  /** Whether the listener has processed it; a message at which the listener failed counts too. */
+  /** Whether the listener has processed the message. A message at which the listener failed counts too. */
   #takeAscii(bytes: Buffer, from: number, end: number): boolean {
     try {
       return this.#listener?.takeAscii?.(bytes, from, end) ?? false;
@@ -249,7 +248,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     }
   }
 
-  /** The listener could not process a message: the peer's fault if the error is ours, else our own. */
+  /** Handles a message that the listener failed to process: the peer's fault if the error is a GatewayError, else an
+   *  internal error. */
   #refuse(error: unknown): void {
     if (error instanceof GatewayError) {
       this.#fail(error.code);
@@ -271,7 +271,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     this.#early.push(message);
   }
 
-  /** Counts messages and bytes; false once the connection is closing. */
+  /** Counts messages and bytes. Returns false once the connection is closing. */
   #withinRate(rate: RateLimiter, bytes: number): boolean {
     if (!this.#taking) return false;
     if (rate.allows(bytes)) return true;
@@ -290,7 +290,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   }
 
   #pong(): void {
-    // A busy process may not have read for as long what the peer has sent.
+    // A busy process may have left data from the peer unread.
     if (!this.#alive) this.reads?.readNow();
     if (!this.#alive) {
       this.#log.warn('media peer does not answer');

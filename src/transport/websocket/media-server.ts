@@ -1,5 +1,5 @@
-// The media endpoint: accepts upgrades at once, has them admitted or refused, and counts open sockets; those that are not
-// admitted have a budget of their own (unadmitted-sockets). It parses no message and is independent of providers.
+// Media endpoint for websockets: accepts upgrades at once, has them admitted or refused, and counts open sockets.
+// Unadmitted ones have a separate budget (unadmitted-sockets). It parses no message and is independent of providers.
 // Source: contract §7.4 (path and close codes).
 
 import type { IncomingMessage } from 'node:http';
@@ -23,7 +23,7 @@ import { refuseUpgrade } from '../upgrade-refusal.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
 
-/** The parts of a media URL's path, unchecked. */
+/** Parts of a media URL's path, unchecked. */
 export interface MediaPath {
   workflowId: string;
   organizationId: string;
@@ -32,13 +32,13 @@ export interface MediaPath {
   token: string;
 }
 
-/** Whether a socket may stay. `accept` is called exactly once if it is given, even if the peer has left
- *  meanwhile: then `onClose` follows at once. `refuse` is a close code of the contract. */
+/** Decision on a socket. `accept` is called exactly once, even if the peer has left meanwhile: then `onClose` follows
+ *  at once. `refuse` is a close code of the contract. */
 export type MediaAdmission =
   | { accept(socket: MediaSocket): MediaSocketListener }
   | { refuse: number; reason: string };
 
-/** `url` is the request target (path and query) as received; header names are lower-case. */
+/** Decides on an upgrade. `url` is the request target (path and query) as received; header names are lower-case. */
 export type AuthorizeMedia = (
   path: MediaPath,
   headers: Record<string, string | undefined>,
@@ -52,29 +52,31 @@ export interface MediaServerOptions {
   /** Speeds up reads and writes where possible. Default: none. */
   kernel?: SocketKernel | undefined;
   authorize: AuthorizeMedia;
-  /** Whether a call waits for exactly this path: its socket is not counted among those of unknown clients. Default: none. */
+  /** Whether a call waits for exactly this path. Its socket does not count among those of unknown clients. Default:
+   *  none. */
   isExpected?: (path: MediaPath) => boolean;
   /** Endpoints whose path names no run, by the word in its place. Default: none. */
   endpoints?: ReadonlyMap<string, MediaEndpoint>;
-  /** Default: a budget of its own, without known PBXs. */
+  /** Budget of unadmitted sockets. Default: one of its own, without known PBXs. */
   unadmitted?: UnadmittedSockets;
-  /** Default: the peer; headers of proxies are ignored. */
+  /** Determines the client. Default: the peer's address; headers of proxies are ignored. */
   clientOf?: ClientOf;
 }
 
-/** A path for sockets whose first message names their call. */
+/** Path for sockets whose first message names their call. */
 export interface MediaEndpoint {
-  /** Whether anybody may come: `application` is what follows the word in the path, if anything does. */
+  /** Whether the endpoint accepts connections. `application`: the word after it in the path, if any. */
   isInUse(application: string | undefined): boolean;
   accept(socket: MediaSocket, arrival: SocketArrival): MediaSocketListener;
 }
 
 export interface MediaServer {
-  /** Handles an HTTP server's `upgrade` event. False if the path is not ours; the socket is untouched then. */
+  /** Handles an HTTP server's `upgrade` event. Returns false, and leaves the socket untouched, if the path is not a
+   *  media path. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** Accepts no more sockets, closes the open ones, and settles when they are gone. */
   close(code: number): Promise<void>;
-  /** Sockets that are not closed, admitted or not. */
+  /** Number of open sockets, admitted or not. */
   readonly open: number;
 }
 
@@ -97,7 +99,7 @@ class WebsocketMediaServer implements MediaServer {
   readonly #unadmitted: UnadmittedSockets;
   readonly #clientOf: ClientOf;
   readonly #connections = new Set<MediaConnection>();
-  /** Those that count as not admitted, each with what ends that. */
+  /** Unadmitted sockets, each with the function that ends its count. */
   readonly #waiting = new Map<MediaConnection, () => void>();
   #draining = false;
   #drained: (() => void) | undefined;
@@ -123,7 +125,7 @@ class WebsocketMediaServer implements MediaServer {
     const path = url.split('?', 1)[0] ?? '';
     if (!path.startsWith(PREFIX)) return false;
     const admitted = this.#connections.size - this.#waiting.size;
-    // At its limit, or stopping: the provider may try elsewhere.
+    // At its limit or stopping, the gateway answers so that the provider may try another one.
     if (this.#draining || admitted >= this.#limits.socketsMax) {
       refuseUpgrade(socket, '503 Service Unavailable');
       return true;
@@ -153,7 +155,7 @@ class WebsocketMediaServer implements MediaServer {
     return drained;
   }
 
-  /** The endpoint of a path that names no run. */
+  /** Endpoint of a path that names no run. */
   #named(path: string): { endpoint: MediaEndpoint; application: string | undefined } | undefined {
     const [word = '', application, ...more] = path.slice(PREFIX.length).split('/');
     const endpoint = more.length === 0 ? this.#endpoints.get(word) : undefined;
@@ -161,7 +163,7 @@ class WebsocketMediaServer implements MediaServer {
   }
 
   #begin({ socket, head, request, endpoint }: Upgraded): void {
-    // The stream may take the socket's handle, and its address with it.
+    // The stream may detach the socket's handle, and its address with it.
     const client = this.#clientOf(remoteAddressOf(socket), forwardedIn(request));
     const connection = new MediaConnection({
       socket,

@@ -1,6 +1,6 @@
-// One buffer for the text frames that a server sends: each is written into it and passed to the kernel at once. If
-// the kernel does not accept it at once, the sender releases the buffer.
-// Source: RFC 6455 §5.2
+// Shared buffer for the text frames that a server sends: each is written into it and passed to the kernel at once. If
+// the kernel does not accept all of it, the sender releases the buffer.
+// Source: RFC 6455 §5.2.
 
 import { writeTextHead } from './websocket-frames.ts';
 
@@ -10,10 +10,10 @@ const HEAD_BYTES_MAX = 4;
 
 export class SharedFrameBuffer {
   #bytes = Buffer.allocUnsafeSlow(BYTES_USUAL);
-  /** The part of `#bytes` that is a frame; kept while the size stays. */
+  /** View of `#bytes` with the last frame, reused while the size stays. */
   #frame = this.#bytes.subarray(0, 0);
 
-  /** The frame of a message of up to 65,535 bytes of ASCII; valid until the next one, or `give`. */
+  /** Frame of a message of up to 65,535 bytes of ASCII, valid until the next one or `release`. */
   textFrame(message: Uint8Array): Buffer {
     if (message.length + HEAD_BYTES_MAX > this.#bytes.length) {
       this.#take(message.length + HEAD_BYTES_MAX);
@@ -25,7 +25,7 @@ export class SharedFrameBuffer {
     return this.#frame;
   }
 
-  /** The caller owns the last frame from now on. */
+  /** Releases the last frame, which the caller then owns. */
   release(): void {
     this.#take(this.#bytes.length);
   }

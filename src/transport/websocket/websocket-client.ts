@@ -1,4 +1,5 @@
-// A media socket that we open to Asterisk. Once open, it is like one that was opened to us. Source: asterisk §2.7.
+// Websocket client for media: opens a media socket to Asterisk, which then works like an accepted one.
+// Source: asterisk §2.7.
 
 import type { LookupFunction } from 'node:net';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -12,13 +13,13 @@ import { connectWebsocket, type Handshake } from './websocket-handshake.ts';
 export interface MediaClientOptions {
   url: string;
   protocol: string;
-  /** Resolves the server's name; default: the system. */
+  /** Resolves the server's name. Default: the system. */
   lookup?: LookupFunction;
   clock: Clock;
   log: Log;
 }
 
-/** Settles when the socket is open. Throws PBX_MEDIA. */
+/** Connects. Resolves when the socket is open. Throws PBX_MEDIA. */
 export async function connectMedia(
   { clock, log, ...handshake }: MediaClientOptions,
   accept: (socket: MediaSocket) => MediaSocketListener,

@@ -1,5 +1,5 @@
-// Websocket frames as bytes: parses them from a stream, however it was segmented, and writes them. Pure;
-// websocket-stream.ts has the protocol. Without extensions. Source: RFC 6455 §5.
+// Websocket frames as bytes: parses them from a stream in segments of any size, and writes them. Pure;
+// websocket-stream.ts has the protocol. No extensions. Source: RFC 6455 §5.
 
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -18,7 +18,7 @@ const FRAGMENTS_MAX = 128;
 /** Initial space for an incomplete frame: one of telephone audio. It grows as needed. */
 const HELD_BYTES_USUAL = 512;
 
-/** The peer breaks the protocol, or exceeds a limit. */
+/** Protocol violation by the peer, or an exceeded limit. */
 export class WebsocketFault extends GatewayError {
   /** The close code (RFC 6455 §7.4.1). */
   readonly closeCode: number;
@@ -32,9 +32,9 @@ export class WebsocketFault extends GatewayError {
 /** Calls are synchronous and in order. */
 export interface WebsocketFrameHandler {
   onText(message: string): void;
-  /** A whole message of ASCII, `bytes` from `from` to `end`, borrowed; instead of `onText`. */
+  /** Called with a whole message of ASCII, `bytes` from `from` to `end`, borrowed; instead of `onText`. */
   onAscii(bytes: Buffer, from: number, end: number): void;
-  /** `message` is borrowed until the call returns; so are payloads. */
+  /** Called with a binary message, which is borrowed until the call returns; so are all payloads. */
   onBinary(message: Uint8Array): void;
   onPing(payload: Uint8Array): void;
   onPong(payload: Uint8Array): void;
@@ -45,16 +45,16 @@ export class WebsocketReader {
   readonly #masked: boolean;
   readonly #messageBytesMax: number;
   readonly #taker: WebsocketFrameHandler;
-  /** An incomplete frame. */
+  /** Bytes of an incomplete frame. */
   #held = Buffer.alloc(0);
   #heldBytes = 0;
-  /** Of the last measured frame. */
+  /** Properties of the last measured frame. */
   #payloadAt = 0;
-  /** A fragmented message. */
+  /** Parts of a fragmented message. */
   #fragments: Buffer[] = [];
   #fragmentBytes = 0;
   #fragmentOpcode: Opcode = OPCODE.more;
-  /** A close frame was received: data after it is ignored (RFC 6455 §5.5.1). */
+  /** Whether a close frame was received: later data is ignored (RFC 6455 §5.5.1). */
   #isClosed = false;
 
   /** `masked`: the peer is the client. */
@@ -78,7 +78,8 @@ export class WebsocketReader {
     }
   }
 
-  /** The end of the frame that begins at `from`; while its header is incomplete, minus its bytes. */
+  /** Index of the end of the frame that begins at `from`; minus the number of its bytes while its header is
+   *  incomplete. */
   #measure(bytes: Buffer, from: number, to: number): number {
     if (to - from < 2) return -2;
     const second = bytes[from + 1] as number;
@@ -110,7 +111,7 @@ export class WebsocketReader {
     }
   }
 
-  /** Takes the missing bytes of the current frame, first of its header; returns their number. */
+  /** Copies the missing bytes of the current frame, first those of its header. Returns their number. */
   #hold(bytes: Buffer, at: number, count: number): number {
     const end = this.#measure(this.#held, 0, this.#heldBytes);
     const whole = this.#heldBytes === 0 ? this.#wanted(bytes, at, count) : Math.abs(end);
@@ -183,7 +184,7 @@ export class WebsocketReader {
   }
 }
 
-/** A client's frame is masked with `mask`, four random bytes; a server's is not. */
+/** Encodes a frame. A client's is masked with `mask`, four random bytes; a server's is not. */
 export function frameOf(opcode: Opcode, payload: Uint8Array, mask: Uint8Array | undefined): Buffer {
   const headerBytes = headerBytesOf(payload.length);
   const frame = Buffer.allocUnsafe(headerBytes + (mask === undefined ? 0 : 4) + payload.length);
@@ -212,7 +213,7 @@ export function textHead(bytes: number): string {
     : String.fromCharCode(FIN | OPCODE.text, 126, bytes >> 8, bytes & 0xff);
 }
 
-/** Writes the same header into `out`; returns its length. */
+/** Writes the same header into `out`. Returns its length. */
 export function writeTextHead(out: Uint8Array, bytes: number): number {
   out[0] = FIN | OPCODE.text;
   if (bytes <= CONTROL_BYTES_MAX) {
@@ -236,16 +237,16 @@ function lengthOf(bytes: Buffer, at: number, short: number): number {
   return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }
 
-/** Each length has one form, the shortest (RFC 6455 §5.2). */
+/** Smallest length of each form: each length must use the shortest (RFC 6455 §5.2). */
 function lengthMin(short: number): number {
   if (short < 126) return 0;
   return short === 126 ? CONTROL_BYTES_MAX + 1 : 0x10000;
 }
 
-/** A mask as bytes and as a word of this processor. */
+/** A mask as bytes and as a 32-bit word in this processor's byte order. */
 const maskBytes = new Uint8Array(4);
 const maskWord = new Int32Array(maskBytes.buffer);
-/** Of the last buffer, which is mostly the same one. */
+/** Memory of the last buffer, which is mostly the same one. */
 let viewed: ArrayBufferLike | undefined;
 let lastRead: ArrayBufferLike | undefined;
 let words: Int32Array = new Int32Array(0);
@@ -289,7 +290,7 @@ function unmaskBytes(bytes: Buffer, maskEnd: number, from: number, end: number):
   return all;
 }
 
-/** Undefined for a buffer that differs from the last one: a view of each would be garbage. */
+/** View of the buffer's memory as words. Undefined when the buffer changed, since a view for each would be garbage. */
 function wordsOf(memory: ArrayBufferLike): Int32Array | undefined {
   const isNew = memory !== lastRead;
   lastRead = memory;
@@ -312,7 +313,7 @@ function utf8Of(bytes: Buffer, from: number, end: number): string {
   return bytes.toString('utf8', from, end);
 }
 
-/** Codes that may be sent: of RFC 6455 §7.4, and those that IANA added behind them (1012 to 1014). */
+/** Whether a close code may be sent: those of RFC 6455 §7.4 and IANA's additions (1012 to 1014). */
 function isCloseCode(code: number): boolean {
   if (code >= 3000 && code <= 4999) return true;
   return code >= 1000 && code <= 1014 && code !== 1004 && code !== NO_CODE && code !== 1006;

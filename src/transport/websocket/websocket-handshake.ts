@@ -1,5 +1,5 @@
-// The opening handshake of websockets: the answer to one as a server, and one of our own as a client.
-// Without extensions. Source: RFC 6455 §4.
+// Opening handshake of websockets: answers one as a server, and makes one as a client. No extensions. Source: RFC 6455
+// §4.
 
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
@@ -14,8 +14,7 @@ const KEY = /^[+/0-9A-Za-z]{22}==$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/;
 const KEY_BYTES = 16;
 
-/** The whole HTTP answer to an upgrade, and whether it makes a websocket. The first subprotocol offered is
- *  taken. */
+/** HTTP answer to an upgrade, and whether it opens a websocket. Accepts the first subprotocol offered. */
 export function answerUpgrade(request: IncomingMessage): { text: string; isOpen: boolean } {
   const { method, headers } = request;
   const key = headers['sec-websocket-key'] ?? '';
@@ -40,13 +39,13 @@ export function answerUpgrade(request: IncomingMessage): { text: string; isOpen:
 export interface Handshake {
   url: string;
   protocol: string;
-  /** Default: the system's. */
+  /** Resolves the server's name. Default: the system. */
   lookup?: LookupFunction;
   signal: AbortSignal;
 }
 
-/** Opens a websocket to `url` (ws or wss), which must agree to `protocol`. Throws plain errors that say what
- *  the server did. */
+/** Opens a websocket to `url` (ws or wss). The server must agree to `protocol`. Throws plain errors that describe the
+ *  server's answer. */
 export function connectWebsocket(options: Handshake): Promise<{ socket: Duplex; head: Buffer }> {
   const { protocol, lookup, signal } = options;
   const url = new URL(options.url.replace(/^ws/, 'http'));

@@ -1,5 +1,5 @@
-// A websocket on a stream after its handshake, as client or server: messages, pings and the close. Its owner sets
-// time limits and limits of outgoing data. Source: RFC 6455 §5 to §7.
+// A websocket on a stream after its handshake, as client or server: messages, pings and the close. Its owner sets time
+// limits and limits of outgoing data. Source: RFC 6455 §5 to §7.
 
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
@@ -19,29 +19,29 @@ import {
   writeTextHead,
 } from './websocket-frames.ts';
 
-/** The connection ended without a close frame. */
+/** Code for a connection that ended without a close frame. */
 const BROKEN = 1006;
 const MASK_BYTES = 4;
 const SHORT_BYTES_MAX = 0xffff;
 const REASON_BYTES_MAX = 123;
 const NOTHING = new Uint8Array(0);
 
-/** Shared by all sockets: the kernel usually accepts a message at once. */
+/** Buffer shared by all sockets, since the kernel usually accepts a message at once. */
 const outgoing = new SharedFrameBuffer();
 
 export interface WebsocketListener {
   onText(message: string): void;
-  /** A message of ASCII, `bytes` from `from` to `end`, borrowed; instead of `onText`. */
+  /** Called with a message of ASCII, `bytes` from `from` to `end`, borrowed; instead of `onText`. */
   onAscii(bytes: Buffer, from: number, end: number): void;
-  /** `message` is borrowed until the call returns. */
+  /** Called with a binary message, which is borrowed until the call returns. */
   onBinary(message: Uint8Array): void;
-  /** A ping was received and answered. */
+  /** Called when a ping was received and answered. */
   onPing(bytes: number): void;
   onPong(bytes: number): void;
-  /** The peer breaks the protocol: MEDIA_MALFORMED or MEDIA_OVERSIZED. Nothing is read any more. Our side of the
-   *  connection ends when this returns: by then the listener has closed it with `closeCode`. */
+  /** Called when the peer breaks the protocol: MEDIA_MALFORMED or MEDIA_OVERSIZED. Nothing more is read. Our side of
+   *  the connection ends when this returns: by then the listener has closed it with `closeCode`. */
   onFault(code: ErrorCode, closeCode: number): void;
-  /** Called once, when the connection is gone. The peer's code; 1005 without one, 1006 if it broke. */
+  /** Called once, when the connection is gone, with the peer's code; 1005 without one, 1006 if it broke. */
   onClose(code: number, reason: string): void;
 }
 
@@ -66,7 +66,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
   readonly #reader: WebsocketReader;
   #reading = true;
   #closeSent = false;
-  /** The content of the peer's close frame. */
+  /** Content of the peer's close frame. */
   #closeCode = BROKEN;
   #closeReason = '';
 
@@ -84,7 +84,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
     this.#socket.once('end', () => this.#socket.end());
     this.#socket.once('close', () => this.#closed());
     if (head.length === 0) return;
-    // Not within the constructor: its caller does not have the socket yet.
+    // Deferred: the constructor's caller does not have the socket yet.
     queueMicrotask(() => this.#read(head, head.length));
   }
 
@@ -108,7 +108,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
     else this.#send(OPCODE.text, Buffer.from(message));
   }
 
-  /** A text message of plain ASCII; borrowed until the call returns. */
+  /** Sends a text message of plain ASCII; borrowed until the call returns. */
   sendAscii(message: Uint8Array): void {
     if (this.#isClient || message.length > SHORT_BYTES_MAX) {
       this.#send(OPCODE.text, message);
@@ -123,7 +123,7 @@ export class WebsocketStream implements WebsocketFrameHandler {
     if (this.#socket.writableLength > 0) outgoing.release();
   }
 
-  /** `message` is borrowed until the call returns. */
+  /** Sends a binary message, which is borrowed until the call returns. */
   sendBinary(message: Uint8Array): void {
     this.#send(OPCODE.binary, message);
   }

@@ -1,6 +1,6 @@
-// Writes an agent from a plain description with the organization's language model: asks for a definition, validates it
-// as publishing would, and asks once more with the list of faults.
-// Source: contract §5.1 (`POST /workflow/create/template`).
+// Writes an agent from a plain description with the organization's language model: requests a definition, validates it
+// as publishing would, and requests it once more with the list of faults. Source: contract §5.1 (`POST
+// /workflow/create/template`).
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { LlmMessage } from '../../model/llm-message.ts';
@@ -16,12 +16,12 @@ import { withoutTriggerPaths } from '../graph/trigger-path.ts';
 import { validateDefinition } from '../graph/validate.ts';
 
 const TRIES_MAX = 2;
-/** For all tries together; a person waits for the result. */
+/** Deadline of all tries together; a user waits for the result. */
 const WRITE_MS_MAX = 120_000;
 const TOKENS_MAX = 8_000;
-/** Length of the list of faults in the second request. */
+/** Faults in the list of the second request. */
 const FAULTS_MAX = 20;
-/** A definition of a dozen steps has a tenth of this. */
+/** Longest answer. A definition of a dozen steps has a tenth of this. */
 const ANSWER_CHARACTERS_MAX = 200_000;
 /** Distance between nodes if the model gave no positions. */
 const COLUMN_PIXELS = 350;
@@ -44,7 +44,7 @@ export class WorkflowGenerator {
     this.#clock = clock;
   }
 
-  /** A valid definition. Throws AGENT_WRITER_UNAVAILABLE, AGENT_NOT_WRITTEN. */
+  /** Writes a valid definition. Throws AGENT_WRITER_UNAVAILABLE, AGENT_NOT_WRITTEN. */
   async generate(wish: WorkflowDescription, organizationId: string): Promise<WorkflowDefinition> {
     const model = await this.#modelOf(organizationId);
     if (model === undefined) throw new GatewayError('AGENT_WRITER_UNAVAILABLE');
@@ -97,7 +97,7 @@ async function written(
 
 type Read = { definition: WorkflowDefinition } | { faults: string[] };
 
-/** For any text: a definition that can be published, or its faults. */
+/** A definition that can be published, or its faults, from any text. */
 export function readDefinition(text: string): Read {
   const from = text.indexOf('{');
   const parsed = workflowDefinition.safeParse(
@@ -117,8 +117,8 @@ export function readDefinition(text: string): Read {
   };
 }
 
-/** A model does not have the organization's tools, documents, recordings and credentials: any reference is
- *  invented. */
+/** The definition without references to tools, documents, recordings and credentials: the model does not know the
+ *  organization's, so any reference is invented. */
 function withoutReferences(definition: WorkflowDefinition): WorkflowDefinition {
   const nodes = definition.nodes.map((node) => {
     const references = nodeSpecOf(node.type)?.properties.filter(isReference) ?? [];

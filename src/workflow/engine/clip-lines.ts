@@ -1,7 +1,6 @@
-// Lines that may be recorded clips: the greeting (an override from the call's context, else the author's clip, else
-// the author's text), and the line of an edge. The engine has the transcript of a clip, the session plays it. If a
-// clip is missing, its text is spoken and the fault is written to the run's log.
-// Source: contract §5.6, §8.1.
+// Lines that may be recorded clips: the greeting (an override from the call's context, else the author's clip, else the
+// author's text), and the line of an edge. The engine has a clip's transcript, the session plays it. If a clip is
+// missing, its text is spoken and the run's log has the fault. Source: contract §5.6, §8.1.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClipRef } from '../../model/clip.ts';
@@ -38,7 +37,7 @@ function transitionClip(edge: GraphEdge): ClipRef | undefined {
   return parseClipRef('name', edge.transition_speech_recording_id);
 }
 
-/** An override of a wrong shape is ignored, and so is a missing clip. */
+/** The greeting; undefined if there is none. An override of a wrong shape, and a missing clip, are ignored. */
 export function greetingOf(step: Step): SpokenLine | undefined {
   const override = step.state.initialContext['greeting_override'];
   const { opening } = step.graph;

@@ -4,7 +4,7 @@ import type { ClipRef } from '../../model/clip.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { isObject } from '../../std/json.ts';
 
-/** A definition of thousands of edges must not make a call load thousands of clips. */
+/** Clips of one call: a definition of thousands of edges must not make it load thousands of clips. */
 const REFS_MAX = 200;
 
 /** The clip of that name, if the organization has it. */

@@ -1,47 +1,46 @@
-// The engine's own lines, for moments without words of the author or the model. An operator may replace each of
-// them, for another language or another tone.
+// The engine's own lines, for moments without words of the author or the model. An operator may replace each line.
 
 import type { SlotType } from '../../model/expected-input.ts';
 
 export interface DialogueLines {
-  /** The model or the recogniser returned nothing. */
+  /** Said when the model or the recogniser returned nothing. */
   sayAgain: string;
-  /** The model failed once. */
+  /** Said when the model failed once. */
   trouble: string;
-  /** The agent failed again: the call ends. */
+  /** Said when the agent failed again, before the call ends. */
   apology: string;
-  /** The agent failed again: the caller is connected with a person. */
+  /** Said when the agent failed again, before the caller is connected with a person. */
   handOver: string;
-  /** The caller has waited for two seconds; one of them, in turn. */
+  /** Said when the caller has waited for two seconds, one line at a time in turn. */
   oneMoment: readonly string[];
-  /** They go on waiting. */
+  /** Said when the caller continues to wait. */
   stillWorking: string;
-  /** The line was dead for a while. */
+  /** Said when the parties could not communicate for a while. */
   lineRestored: string;
   areYouThere: string;
-  /** The caller has asked the agent to wait. */
+  /** Said when the caller has asked the agent to wait. */
   waiting: string;
-  /** The agent has waited for a while, or the caller asks whether it is there. */
+  /** Said when the agent has waited for a while, or the caller asks whether it is there. */
   stillHere: string;
-  /** The caller was not understood for the second time. */
+  /** Said when the caller was not understood for the second time. */
   sayOtherwise: string;
-  /** Speech recognition has failed for good. */
+  /** Said when speech recognition has failed for good. */
   keysOnly: string;
   goodbye: string;
   notUnderstood: string;
-  /** The caller was not understood several times: the call ends. */
+  /** Said when the caller was not understood several times, before the call ends. */
   givingUp: string;
   noOperator: string;
-  /** The call is about to reach its longest duration. */
+  /** Said when the call is about to reach its longest duration. */
   endingSoon: string;
   confirmGoodbye: string;
-  /** `{value}` is the recognised value. */
+  /** Asks for a confirmation. `{value}` is the recognised value. */
   confirm: string;
-  /** `{choice}` and `{key}`. */
+  /** One choice of a menu by key, with `{choice}` and `{key}`. */
   menuKey: string;
-  /** `{choices}`. */
+  /** The choices of a menu by voice, with `{choices}`. */
   menuSay: string;
-  /** `{choices}` is joined with this word. */
+  /** Word that joins the last two of `{choices}`. */
   or: string;
   yesNoKeys: string;
   slots: Record<SlotType, string>;

@@ -30,14 +30,14 @@ export type DialogueEvent = { at: number } & (
   | { type: 'extraction-failed'; extractionId: number; code: string }
   /** The reply to a `call-out`, with any status: the JSON of its body, or its text. */
   | { type: 'called-out'; toolRunId: number; status: number; data: unknown }
-  /** No reply; `error` is for the model, without addresses and secrets. */
+  /** No reply came. `error` is for the model, without addresses and secrets. */
   | { type: 'call-out-failed'; toolRunId: number; isLate: boolean; error: string }
   /** The caller is connected with the destination; this call has no media any more. */
   | { type: 'transferred'; toolRunId: number }
   | { type: 'transfer-failed'; toolRunId: number; reason: TransferFailure; message: string }
-  /** The caller has waited in silence for what the agent is about to say: a model, a tool, a voice is slow. */
+  /** The caller has waited in silence for the agent's next words: a model, a tool or a voice is slow. */
   | { type: 'waiting' }
-  /** The parties could not hear each other for a while, and can again. */
+  /** The parties were disconnected for a while, and are connected again. */
   | { type: 'line-restored' }
   /** Speech recognition has failed: the caller has the keypad only. */
   | { type: 'keys-only' }
@@ -45,11 +45,11 @@ export type DialogueEvent = { at: number } & (
   | { type: 'recognition-restored' }
   /** Neither side has spoken for the configured time. */
   | { type: 'idle' }
-  /** The call will soon have reached its longest duration. `text`: the author's words for it; may be empty. */
+  /** The call is about to reach its longest duration. `text`: the author's words for it; may be empty. */
   | { type: 'ending-soon'; text: string }
   /** The call is over or must end (hang-up, time limit): nothing more is said. Values still to be extracted are
-   *  asked for; then, within six seconds, `end` follows with this reason (or with that of a conversation that
-   *  had ended before). A transfer in progress may still succeed. */
+   *  requested; then, within six seconds, `end` follows with this reason (or with that of a conversation that had ended
+   *  before). A transfer in progress may still succeed. */
   | { type: 'ending'; reason: EndReason }
 );
 
@@ -66,10 +66,10 @@ export type DialogueAction =
       text: string;
       clipId?: string;
       interruptible: boolean;
-      /** Spoken before everything that is still to come, or not at all. */
+      /** Set if it is spoken before everything that is queued, or not at all. */
       isInterjection?: true;
     }
-  /** Ask the model; its text is spoken as `utteranceId` as it arrives. */
+  /** Send a request to the model; its text is spoken as `utteranceId` as it arrives. */
   | {
       type: 'generate';
       requestId: number;
@@ -81,7 +81,7 @@ export type DialogueAction =
     }
   /** Drop a request because the caller continued to speak. Its utterance is finished as interrupted. */
   | { type: 'abandon'; requestId: number }
-  /** Ask the model for values as one JSON object, without speech. */
+  /** Request values from the model as one JSON object, without speech. */
   | { type: 'extract'; extractionId: number; messages: readonly LlmMessage[] }
   /** Send a tool's request to another system. */
   | { type: 'call-out'; toolRunId: number; tool: string; request: ToolRequest }
@@ -93,13 +93,13 @@ export type DialogueAction =
       ringS: number;
       announcement?: TransferAnnouncement;
     }
-  /** The reply to a `call-out` is not needed any more. */
+  /** Abort a `call-out` whose reply is not needed any more. */
   | { type: 'stop-tool'; toolRunId: number }
   | { type: 'expect'; expectation: ExpectedInput }
   | { type: 'wait'; waitId: number; delayMs: number }
   /** A fact for the run's log. */
   | { type: 'log'; body: CallEventBody }
-  /** End the call now; everything has been heard. */
+  /** End the call now; all utterances were played. */
   | { type: 'end'; reason: EndReason };
 
 /** Why a transfer failed, before or at the provider. */

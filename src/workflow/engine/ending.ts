@@ -8,9 +8,10 @@ import { markMissing } from './gathered-values.ts';
 import { currentNode, type Step, wait } from './step.ts';
 import { stopTools, transferUnderWay } from './tool-results.ts';
 
-/** Closing words are a sentence or two; an utterance that does not end must not keep the call open. */
+/** Longest wait for closing words, which are a sentence or two; an utterance that does not end must not keep the call
+ *  open. */
 const CLOSING_WAIT_MS_MAX = 30_000;
-/** How long an ended conversation waits for its values. */
+/** Longest wait of an ended conversation for its values. */
 const EXTRACTION_WAIT_MS_MAX = 5_000;
 
 /** The end is certain: the current speech is played to its end, then the call ends. */
@@ -28,13 +29,13 @@ export function endIfHeard(step: Step): void {
   if (phase === 'closing' && speaking.length === 0 && request === null) startFarewell(step);
 }
 
-/** Nothing more is said. Waits for values that are still being extracted. */
+/** Ends speech. Waits for values that are still being extracted. */
 export function startFarewell(step: Step): void {
   const { state } = step;
   abandonRequest(step);
   stopTools(step);
   state.phase = 'ending';
-  // After a failure the model is not asked again.
+  // No request is sent to the model after a failure.
   if (state.endReason !== 'pipeline_error') settleValues(step);
   if (state.endReason === 'pipeline_error' || isSettled(step)) endDialogue(step);
   else state.waits.extraction = wait(step, EXTRACTION_WAIT_MS_MAX);

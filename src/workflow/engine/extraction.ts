@@ -36,8 +36,8 @@ export function extractFrom(step: Step, node: GraphNode): void {
   });
 }
 
-/** Stores the declared values, except those that an extraction from more of the conversation has given already. An answer
- *  that is no object is stored as `raw`. False for an extraction that is no longer awaited. */
+/** Stores the declared values, except those that an extraction from more of the conversation has given already. An
+ *  answer that is not an object is stored as `raw`. False for an extraction that is no longer awaited. */
 export function takeExtracted(
   step: Step,
   extractionId: number,
@@ -60,7 +60,7 @@ export function takeExtracted(
   return true;
 }
 
-/** False for an extraction that is no longer awaited. */
+/** Drops an extraction. False if it is no longer awaited. */
 export function dropExtraction(step: Step, extractionId: number): boolean {
   return settled(step, extractionId) !== undefined;
 }

@@ -1,5 +1,5 @@
-// Gathered values of a call, merged into the state and logged. Values that the scripted policy should have gathered
-// in a node and did not are recorded as missing, never invented.
+// Gathered values of a call, merged into the state and logged. Values that the scripted policy did not gather in a node
+// are recorded as missing, never invented.
 
 import type { GraphNode } from '../graph/graph.ts';
 import type { ExtractionVariable } from '../nodes/fields.ts';

@@ -1,6 +1,6 @@
 // Repeated faults of the model, the tools, the voice or the recogniser: the agent transfers the caller to a person if
-// it has a destination for that; else it apologises and ends the call. Single faults are handled elsewhere:
-// waiting.ts explains waits, the dialogue runner repairs answers, and the engine's own lines apologise.
+// it has a destination for that; else it apologises and ends the call. Single faults are handled elsewhere: waiting.ts
+// explains waits, the dialogue runner repairs answers, and the engine's own lines apologise.
 
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
 import { abandonRequest, startClosing } from './ending.ts';
@@ -16,7 +16,7 @@ import {
   wait,
 } from './step.ts';
 
-/** What has failed. */
+/** Component that failed. */
 export type FaultCause = 'model' | 'tools' | 'voice' | 'recognition';
 
 /** Faults of one call, of any kind, after which the caller is connected with a person even if the agent has answered in
@@ -25,7 +25,7 @@ const FAULTS_MAX = 5;
 /** Consecutive rounds of tools in which every request failed: the model has reported two of them to the caller. */
 const TOOL_ROUNDS_MAX = 3;
 const RING_S_DEFAULT = 30;
-/** The announcement is a sentence; one that does not end must not block the transfer. */
+/** Longest wait for the announcement, which is a sentence; one that does not end must not block the transfer. */
 const ANNOUNCEMENT_MS_MAX = 15_000;
 /** Name of the function in the run's log. */
 const FUNCTION = 'transfer_after_faults';
@@ -36,8 +36,8 @@ interface Target {
   announcement?: TransferAnnouncement;
 }
 
-/** Counts a fault. `isLast`: the agent cannot go on. True if the caller is being connected with a person, or the call
- *  ends. */
+/** Counts a fault. `isLast`: the agent cannot continue. True if the caller is being connected with a person, or the
+ *  call ends. */
 export function takeFault(step: Step, cause: FaultCause, isLast: boolean): boolean {
   const { state } = step;
   state.faults = (state.faults ?? 0) + 1;
@@ -48,7 +48,7 @@ export function takeFault(step: Step, cause: FaultCause, isLast: boolean): boole
 }
 
 /** Counts a round of tools. True if the caller is being connected with a person. A call whose agent has no destination
- *  goes on: the model explains. */
+ *  continues: the model explains. */
 export function takeToolRound(step: Step, isFault: boolean): boolean {
   const { state } = step;
   if (!isFault) {
@@ -60,8 +60,8 @@ export function takeToolRound(step: Step, isFault: boolean): boolean {
   return state.toolFaults >= TOOL_ROUNDS_MAX && handOver(step, 'tools');
 }
 
-/** Announces and begins the transfer. False if the agent has no destination, or can go on and did not reach it before.
- *  `isLast`: the agent cannot go on. */
+/** Announces and begins the transfer. False if the agent has no destination, or can continue and did not reach it
+ *  before. `isLast`: the agent cannot continue. */
 export function handOver(step: Step, cause: FaultCause, { isLast = false } = {}): boolean {
   const isDue = isLast || step.state.hasFailedHandOver !== true;
   const target = isDue && mayLeave(step) ? targetOf(step) : undefined;
@@ -98,7 +98,7 @@ export function handOver(step: Step, cause: FaultCause, { isLast = false } = {})
   return true;
 }
 
-/** The person was not reached: an agent that can go on does, and tries again only when it cannot. */
+/** Handles a person who was not reached: an agent that can continue does, and tries again only when it cannot. */
 export function handOverFailed(step: Step, { isLast }: { isLast: boolean }): void {
   if (isLast) {
     endByFault(step);
@@ -121,12 +121,13 @@ function endByFault(step: Step): void {
   startClosing(step, 'pipeline_error');
 }
 
-/** Only a conversation that goes on, and none that is leaving already. */
+/** Whether the conversation continues, and is not being transferred already. */
 function mayLeave({ state: { phase, tools } }: Step): boolean {
   return phase === 'talking' && tools === null;
 }
 
-/** The agent's setting; without one, the first transfer tool that names its destination, those of the current node first. */
+/** Destination of the agent's setting; without one, that of the first transfer tool that names its destination, those
+ *  of the current node first. */
 function targetOf(step: Step): Target | undefined {
   const { isEnabled, destination } = step.faultTransfer;
   if (!isEnabled) return undefined;

@@ -1,14 +1,15 @@
-// Dialogue history: the conversation as the model sees it: the caller's words, and those of the agent's words that
-// the caller heard. It is kept across nodes; the prompts change.
+// Dialogue history: the conversation as the model sees it, with the caller's words, and the agent's words that the
+// caller heard. It is kept across nodes; the prompts change.
 
 import type { LlmMessage } from '../../model/llm-message.ts';
 import type { DialogueState, HistoryEntry } from './state.ts';
 
-/** Longer than any call of twenty minutes; older entries are dropped. */
+/** Entries, more than a call of twenty minutes has; older ones are dropped. */
 const ENTRIES_MAX = 400;
-/** All opaque parts of services together. Services read those of the last turns; a chat is stored with each turn. */
+/** Characters of all opaque parts of services together. Services read those of the last turns; a chat is stored with
+ *  each turn. */
 export const VENDOR_CHARACTERS_MAX = 64_000;
-/** Longer than any turn of speech or chat; the rest is cut. */
+/** Characters of an entry, more than any turn of speech or chat has; the rest is cut. */
 const TEXT_CHARACTERS_MAX = 8_000;
 
 const CONNECTED = '(The call is connected.)';
@@ -36,7 +37,7 @@ export function entryOf(state: DialogueState, utteranceId: number): AssistantEnt
   );
 }
 
-/** Replaces the generated text by what was heard. */
+/** Replaces the generated text by the words that the caller heard. */
 export function setHeard(
   state: DialogueState,
   heard: { utteranceId: number; heardText: string; interrupted: boolean },
@@ -118,7 +119,7 @@ function addAssistant(messages: LlmMessage[], entry: AssistantEntry): void {
   messages[messages.length - 1] = { ...holder, role: 'assistant', content: joined };
 }
 
-/** The conversation as lines, for a model that is not part of it. The latest `charactersMax`. */
+/** The latest `charactersMax` of the conversation as lines, for a model that is not part of it. */
 export function transcriptOf(state: DialogueState, charactersMax: number): string {
   const lines = state.history.flatMap((entry) => {
     if (entry.role === 'user') return [`Caller: ${entry.text}`];

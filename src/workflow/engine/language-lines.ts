@@ -1,5 +1,5 @@
 // The engine's lines for faults and waits in other languages than English, by the first part of a BCP 47 tag. Lines of
-// scripted menus are the author's matter and stay English.
+// scripted menus are the author's and stay English.
 
 import { type DialogueLines, ENGLISH_LINES } from './default-lines.ts';
 
@@ -222,10 +222,11 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
   },
 };
 
-/** Not written in Latin letters. */
+/** Languages whose lines are not in Latin letters. */
 const OTHER_SCRIPTS: ReadonlySet<string> = new Set(['hi', 'ar', 'zh', 'ja']);
 
-/** For a BCP 47 tag, such as `de-AT`; English for a language without lines, and for one whose script the voice lacks. */
+/** Lines for a BCP 47 tag, such as `de-AT`; English for a language without lines, and for one whose script the voice
+ *  lacks. */
 export function linesFor(language: string, isLatinOnly = false): DialogueLines {
   const [first = ''] = language.toLowerCase().split(/[-_]/);
   const isKnown = Object.hasOwn(LINES, first) && !(isLatinOnly && OTHER_SCRIPTS.has(first));

@@ -1,26 +1,26 @@
-// A caller who asks the agent to wait: the agent is silent, says after a while that it is still there, and goes on when it
-// is spoken to.
+// A caller who asks the agent to wait: the agent is silent, says after a while that it is still there, and continues
+// when the caller speaks.
 
 import { isWaitPhrase } from '../../model/control-phrases.ts';
 import { trustIn } from '../../model/word-trust.ts';
 import type { CallerTurnEvent } from './policy.ts';
 import { currentNode, type Step, say } from './step.ts';
 
-/** Silences that are no reason to say goodbye: half a minute with the default idle time. */
+/** Silences before the agent may say goodbye: half a minute with the default idle time. */
 const SILENCES = 3;
 
-/** Whether all that the caller said is that the agent shall wait. */
+/** Whether the whole turn asks the agent to wait. */
 export function asksToWait(step: Step, { text, source, confidence }: CallerTurnEvent): boolean {
   if (source !== 'speech' || trustIn(confidence) === 'reject') return false;
   return isWaitPhrase(text, currentNode(step).language);
 }
 
-/** The next silences are the caller's wish. */
+/** Accepts the next silences, as the caller asked for them. */
 export function bePatient({ state }: Step): void {
   state.patience = SILENCES;
 }
 
-/** Says that it waits. */
+/** Says that the agent waits. */
 export function promiseToWait(step: Step): void {
   const { interruptible } = currentNode(step);
   say(step, { kind: 'reply', text: step.lines.waiting, interruptible });

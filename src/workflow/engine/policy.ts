@@ -1,5 +1,5 @@
-// Dialogue policy: decides what the agent says, by a language model with each node's prompt or by the author's
-// script. The engine calls it at the moments below; everything else is the same for both.
+// Dialogue policy: decides the agent's words, by a language model with each node's prompt or by the author's script.
+// The engine calls it at the moments below; everything else is the same for both.
 
 import type { SpokenLine } from './clip-refs.ts';
 import type { DialogueEvent } from './dialogue-events.ts';
@@ -12,7 +12,7 @@ export interface DialoguePolicyHandler {
   start(step: Step, greeting: SpokenLine | undefined): void;
   /** The caller has finished a turn, which is already in the history. */
   callerTurn(step: Step, turn: CallerTurnEvent): void;
-  /** An utterance was played, and the call goes on. */
+  /** An utterance was played, and the call continues. */
   heard(step: Step, utteranceId: number): void;
   /** Speech recognition has failed for the rest of the call: the agent asks the caller to use the keys. */
   offerKeys(step: Step): void;

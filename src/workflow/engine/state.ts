@@ -6,8 +6,8 @@ import type { EndReason } from '../../model/end-reason.ts';
 import type { LlmToolCall, VendorPart } from '../../model/llm-message.ts';
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
 
-/** before: not started. delayed: the agent waits before it speaks first. closing: the last words are being
- *  played. ending: values are still being extracted. ended: nothing happens any more. */
+/** before: not started. delayed: the agent waits before it speaks first. closing: the last words are being played.
+ *  ending: values are still being extracted. ended: no event has an effect. */
 export type Phase = 'before' | 'delayed' | 'talking' | 'closing' | 'ending' | 'ended';
 
 export type HistoryEntry =
@@ -15,7 +15,7 @@ export type HistoryEntry =
   | {
       role: 'assistant';
       utteranceId: number;
-      /** The words that were heard, once that is known; until then the generated words; null before that. */
+      /** Words that the caller heard, once that is known; until then the generated words; null before that. */
       text: string | null;
       heard: boolean;
       interrupted: boolean;
@@ -26,7 +26,7 @@ export type HistoryEntry =
       role: 'tool';
       callId: string;
       content: string;
-      /** While its result is awaited: `content` applies if none comes. */
+      /** Set while its result is awaited: `content` applies if none comes. */
       toolRunId?: number;
     };
 
@@ -43,15 +43,15 @@ export type GeneratePurpose = 'opening' | 'reply' | 'nudge' | 'closing';
 
 /** Function calls of the model's last answer that are not finished. */
 export interface PendingToolCalls {
-  /** The text that the model said beside them. */
+  /** Text that the model said beside them. */
   spoken: string;
   /** Whether a tool result needs an answer from the model. */
   isAnswered: boolean;
-  /** Whether every reply so far was a fault of the other system. Absent: none has come. */
+  /** Whether every reply so far was a fault of the other system. Absent: there was no reply. */
   isFaulty?: boolean;
   /** Requests in progress. */
   pending: { toolRunId: number; callId: string; name: string }[];
-  /** Applies once nothing is pending. */
+  /** Next step, once nothing is pending. */
   next: NextAfterTools;
 }
 
@@ -61,8 +61,8 @@ export type NextAfterTools =
   | { what: 'end'; toolUuid: string }
   | PendingTransfer;
 
-/** waiting: for other tools. resolving: a server is asked for the destination. announcing: the announcement is
- *  played. transferring: the provider has been asked. */
+/** waiting: for other tools. resolving: a server is asked for the destination. announcing: the announcement is played.
+ *  transferring: the provider has the request. */
 export interface PendingTransfer {
   what: 'transfer';
   toolRunId: number;
@@ -72,8 +72,8 @@ export interface PendingTransfer {
   arguments: Record<string, unknown>;
   stage: 'waiting' | 'resolving' | 'announcing' | 'transferring';
   destination: string;
-  /** The caller leaves because of repeated faults, and not by a tool: what a tool would say of it. `isLast`: the agent
-   *  cannot go on. */
+  /** Set if repeated faults caused the transfer, with the settings that a tool would have. `isLast`: the agent cannot
+   *  continue. */
   afterFaults?: { isLast: boolean; ringS: number; announcement?: TransferAnnouncement };
 }
 
@@ -96,19 +96,19 @@ export interface ScriptedState {
         source: TurnSource;
         confidence: number | null;
         turn: number;
-        /** The answer so far, which was not believed: the same one again is. Absent: none. */
+        /** The answer so far, which was doubtful: the same one again counts. Absent: none. */
         doubtedAnswer?: boolean;
       })
     | null;
-  /** The utterance after which an unconditional edge is taken. */
+  /** Utterance after which an unconditional edge is taken; null for none. */
   goOnAfter: number | null;
-  /** Nodes entered since the caller last spoke. */
+  /** Number of nodes entered since the caller last spoke. */
   moves: number;
 }
 
 export interface DialogueState {
   phase: Phase;
-  /** Utterances, requests, extractions and waits share one numbering, from 1. */
+  /** Next id: utterances, requests, extractions and waits share one numbering, from 1. */
   nextId: number;
   initialContext: Record<string, unknown>;
   /** Values by variable name. */
@@ -118,7 +118,7 @@ export interface DialogueState {
   /** Node names in the order of their first entry. */
   visited: string[];
   history: HistoryEntry[];
-  /** Utterances requested and not yet reported as finished. */
+  /** Ids of utterances requested and not yet reported as finished. */
   speaking: number[];
   request: { requestId: number; utteranceId: number; purpose: GeneratePurpose } | null;
   tools: PendingToolCalls | null;
@@ -130,40 +130,39 @@ export interface DialogueState {
     extraction: number | null;
     announcement: number | null;
   };
-  /** Set as soon as the end is certain. */
+  /** Reason of the end, set as soon as the end is certain. */
   endReason: EndReason | null;
   /** The model's reason when it ended the call by a tool; null without one. */
   disposition: string | null;
-  /** Consecutive silences. */
+  /** Number of consecutive silences. */
   idles: number;
-  /** Consecutive model failures. */
+  /** Number of consecutive model failures. */
   failures: number;
-  /** Faults of any kind in the whole call. Absent: none. */
+  /** Number of faults of any kind in the whole call. Absent: none. */
   faults?: number;
   /** Whether repeated faults led to a person who was not reached. Absent: no. */
   hasFailedHandOver?: boolean;
-  /** Consecutive rounds of tools in which every request failed. Absent: none. */
+  /** Number of consecutive rounds of tools in which every request failed. Absent: none. */
   toolFaults?: number;
-  /** Model requests since the caller last spoke. */
+  /** Number of model requests since the caller last spoke. */
   generations: number;
-  /** Turns of the caller. */
+  /** Number of the caller's turns. */
   turns: number;
-  /** Lines since the caller last spoke that explain a wait. Absent: none. */
+  /** Number of lines since the caller last spoke that explain a wait. Absent: none. */
   waitLines?: number;
-  /** Consecutive utterances without a sound. Absent: none. */
+  /** Number of consecutive utterances without a sound. Absent: none. */
   unsaid?: number;
-  /** The answer of the model that has no words ("..."): the caller is asked again unless a sound of it is heard. Absent:
-   *  none. */
+  /** The answer of the model without words ("..."): the caller is asked again unless it has a sound. Absent: none. */
   wordless?: { utteranceId: number; purpose: GeneratePurpose };
   /** Words that count only after the caller has said yes (with a model). Absent: none. */
   doubted?: string;
-  /** The answer to the question about them was not believed: the same one again is. Absent: none. */
+  /** The doubtful answer to the question about them: the same one again counts. Absent: none. */
   doubtedAnswer?: boolean;
-  /** Consecutive turns that were not understood (with a model). Absent: none. */
+  /** Number of consecutive turns that were not understood (with a model). Absent: none. */
   misheard?: number;
-  /** Silences for which the caller has asked the agent to wait. Absent: none. */
+  /** Number of silences for which the caller has asked the agent to wait. Absent: none. */
   patience?: number;
-  /** The caller has the keypad only. Absent: false. */
+  /** Whether the caller has the keypad only. Absent: false. */
   keysOnly?: boolean;
   scripted: ScriptedState;
 }

@@ -12,13 +12,13 @@ import type { DialogueAction } from './dialogue-events.ts';
 import { addEntry } from './history.ts';
 import type { DialogueState } from './state.ts';
 
-/** A session that never reports an utterance as finished must not make the state grow. */
+/** Utterances in progress: a session that never reports one as finished must not make the state grow. */
 const SPEAKING_MAX = 50;
 
-/** What the engine says by itself in a node. */
+/** The engine's own words in a node. */
 export interface Wording {
   lines: DialogueLines;
-  /** The author's; none in a node of another language. */
+  /** The author's lines for a wait; none in a node of another language. */
   waitPhrases: readonly string[];
   /** Whether the author's lines are in the language of the node. */
   isAgentLanguage: boolean;
@@ -29,14 +29,14 @@ export interface Step {
   readonly policy: DialoguePolicy;
   /** The engine's own lines, in the language of the current node. */
   lines: DialogueLines;
-  /** Those of a node. */
+  /** The wording of a node. */
   readonly wordingOf: (node: GraphNode) => Wording;
   /** Words that a recogniser should prefer. */
   readonly boost: readonly string[];
-  /** The author's lines for a wait, templates; empty: the engine's own. */
+  /** The author's lines for a wait, as templates; empty: the engine's own. */
   waitPhrases: readonly string[];
   isAgentLanguage: boolean;
-  /** Where the caller goes after repeated faults; the destination is a template, empty: that of a tool. */
+  /** Transfer after repeated faults. The destination is a template; empty: that of a tool. */
   readonly faultTransfer: { isEnabled: boolean; destination: string };
   readonly clips: FindClip;
   readonly tools: NodeTools;
@@ -67,7 +67,7 @@ export function wait(step: Step, delayMs: number): number {
   return waitId;
 }
 
-/** An utterance that has not been played to its end. */
+/** Id of a new utterance, which counts as not played yet. */
 export function newUtterance(step: Step): number {
   const utteranceId = newId(step);
   step.state.speaking.push(utteranceId);
@@ -79,7 +79,7 @@ export function newUtterance(step: Step): number {
 export interface SpokenPrompt extends SpokenLine {
   kind: UtteranceKind;
   interruptible: boolean;
-  /** False keeps it out of the model's history. */
+  /** Whether it is in the model's history. Default: true. */
   remembered?: boolean;
   isInterjection?: true;
 }

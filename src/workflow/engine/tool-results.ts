@@ -4,7 +4,7 @@
 import type { DialogueState, PendingToolCalls, PendingTransfer } from './state.ts';
 import { log, type Step } from './step.ts';
 
-/** Length of a result: the model reads it again in every further request of the call. */
+/** Longest result: the model reads it again in every further request of the call. */
 const RESULT_CHARACTERS_MAX = 16_000;
 
 /** Placeholder in the history until there is a result. */
@@ -47,13 +47,13 @@ export function resultText(result: Record<string, unknown>): string {
   return JSON.stringify({ status, status_code: statusCode, data: begin, is_cut_off: true });
 }
 
-/** The transfer that the provider was asked for: it may happen in any case. */
+/** The transfer that the provider was asked for and may still carry out. */
 export function transferUnderWay({ tools }: DialogueState): PendingTransfer | undefined {
   const next = tools?.next;
   return next?.what === 'transfer' && next.stage === 'transferring' ? next : undefined;
 }
 
-/** Ends all tool calls. A transfer in progress goes on, unless `isFinal`. */
+/** Ends all tool calls. A transfer in progress continues, unless `isFinal`. */
 export function stopTools(step: Step, { isFinal = false } = {}): void {
   const { tools } = step.state;
   if (tools === null || (!isFinal && transferUnderWay(step.state) !== undefined)) return;

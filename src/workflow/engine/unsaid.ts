@@ -1,5 +1,5 @@
-// Answers without audio: the voice cannot speak the text (another script, symbols alone), or it fails. A fixed line takes
-// the answer's place; if that has no audio either, the agent hands the caller over or ends the call.
+// Answers without audio: the voice cannot speak the text (another script, symbols alone), or it fails. A fixed line
+// replaces the answer; if that has no audio either, the agent transfers the caller or ends the call.
 
 import { faultLine } from './fault-lines.ts';
 import { takeFault } from './hand-over.ts';
@@ -21,7 +21,7 @@ interface Finished {
   interrupted: boolean;
 }
 
-/** Whether the utterance had words and no sound. Asked before its history entry has the heard words. */
+/** Whether the utterance had words and no sound. To be called before its history entry has the heard words. */
 export function isUnsaid(
   { state }: Step,
   { utteranceId, heardText, interrupted }: Finished,

@@ -1,10 +1,10 @@
-// Lines that explain a wait or an outage to the caller. The medium reports the wait; here it is decided what is said, and how often.
+// Lines that explain a wait or an outage to the caller, and how often they are said. The medium reports the wait.
 
 import { hasPerson } from './hand-over.ts';
 import { rendered, type Step, say } from './step.ts';
 import { transferUnderWay } from './tool-results.ts';
 
-/** Of one turn: the first line, and three more in half a minute. The waiting tone goes on behind them. */
+/** Lines of one turn: the first line, and three more in half a minute. The waiting tone continues behind them. */
 const LINES_MAX = 4;
 
 /** The caller has waited in silence. */
@@ -26,7 +26,7 @@ export function explainWait(step: Step): void {
   });
 }
 
-/** The line was dead for a while: the agent says so before it goes on. */
+/** Explains an outage, before the agent continues. */
 export function explainOutage(step: Step): void {
   const { state, lines } = step;
   if (state.phase !== 'talking' && state.phase !== 'closing') return;
@@ -42,9 +42,9 @@ export function explainOutage(step: Step): void {
 
 /** Lines that can be rendered ahead. */
 export interface PreparableLines {
-  /** All that `explainWait` may say. */
+  /** All lines that `explainWait` may say. */
   waits: string[];
-  /** What `explainOutage` says, and the lines for faults. */
+  /** Lines that `explainOutage` says, and the lines for faults. */
   faults: string[];
 }
 
@@ -59,7 +59,7 @@ export function waitLines(step: Step): PreparableLines {
   };
 }
 
-/** Not the same line in each turn. */
+/** The first line of a wait, another one in each turn. */
 function firstLine(step: Step): string {
   const all = firstLines(step);
   return rendered(step, all[step.state.turns % all.length] ?? '');

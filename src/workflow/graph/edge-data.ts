@@ -1,4 +1,4 @@
-// The schema of an edge's `data`, and its meaning without a language model: unconditional, or the fallback. Source:
+// Schema of an edge's `data`, and its meaning without a language model: unconditional, or the fallback. Source:
 // contract §5.3; `phrases`, `dtmf` and `slot` are ours, for calls without a model.
 
 import { z } from 'zod';
@@ -58,12 +58,13 @@ interface EdgeHints {
   slot?: unknown;
 }
 
-/** Taken as soon as the node has spoken: its condition is `always` and it has no phrase or key. */
+/** Whether the edge is taken as soon as the node has spoken: its condition is `always` and it has no phrase or key. */
 export function isUnconditional(data: EdgeHints): boolean {
   return !hasHints(data) && ALWAYS.has(plain(data.condition));
 }
 
-/** Taken when the caller was not understood for the last time: its label is `fallback` or similar. */
+/** Whether the edge is taken when the caller was not understood for the last time: its label is `fallback` or
+ *  similar. */
 export function isFallback(data: EdgeHints): boolean {
   return !hasHints(data) && FALLBACK.has(plain(data.label));
 }

@@ -39,7 +39,7 @@ export interface GraphNode {
   extraction: Extraction | undefined;
   edges: readonly GraphEdge[];
   toolUuids: readonly string[];
-  /** BCP 47. Undefined: that of the agent. */
+  /** Language of the node (BCP 47). Undefined: that of the agent. */
   language: string | undefined;
 }
 
@@ -52,8 +52,8 @@ export interface Graph {
 
 const AT_ONCE: Opening = { greeting: undefined, clip: undefined, delayMs: 0 };
 
-/** Throws WORKFLOW_INVALID if no call can run on it: no start node, or a step with invalid data. Edges to
- *  missing nodes are omitted. */
+/** Parses a definition. Throws WORKFLOW_INVALID if no call can run on it: no start node, or a step with invalid data.
+ *  Edges to missing nodes are omitted. */
 export function parseGraph(definition: WorkflowDefinition): Graph {
   const steps = definition.nodes.flatMap((node) => {
     const type = nodeTypeOf(node.type);

@@ -29,7 +29,7 @@ const field = z.object({
 });
 type Field = z.infer<typeof field>;
 
-/** Sorted by name. */
+/** All node types, sorted by name. */
 export const catalogue: readonly NodeSpec[] = nodeTypes.map(specOf);
 
 const byName = new Map(catalogue.map((spec) => [spec.name, spec]));

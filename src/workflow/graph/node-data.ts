@@ -9,11 +9,11 @@ import { PROMPT_MISSING } from './public-definition.ts';
 
 type Data = Record<string, unknown>;
 
-/** Read by calls but in no catalogue, so clients that edit by the catalogue never see it: if they omit it, the
- *  stored value stays. */
+/** Keys that calls read and no catalogue has, so clients that edit by the catalogue never see them: if a client omits
+ *  one, the stored value stays. */
 const UNSEEN: readonly string[] = ['mcp_tool_filters'];
 
-/** Clients send null for "not set"; the schemas only have absence. */
+/** The data without null, which clients send for "not set"; the schemas only have absence. */
 export function withoutNulls(data: Data): Data {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 }
@@ -37,7 +37,7 @@ function knownKeys(data: Data, schema: z.ZodObject, more: readonly string[] = []
   );
 }
 
-/** `sent` with those keys of `stored` that its sender could not see, node by node of the same id and type. */
+/** `sent` with the keys of `stored` that its sender could not see, node by node of the same id and type. */
 export function keepUnseen(
   sent: WorkflowDefinition,
   stored: WorkflowDefinition | undefined,
@@ -54,7 +54,7 @@ export function keepUnseen(
   return { ...sent, nodes };
 }
 
-/** The client's data as it is stored: without the placeholder of a missing prompt, and with older keys replaced. */
+/** The client's data in the stored form: without the placeholder of a missing prompt, and with older keys replaced. */
 export function storedForm(definition: WorkflowDefinition): WorkflowDefinition {
   return { ...definition, nodes: definition.nodes.map(storedNode) };
 }

@@ -5,23 +5,23 @@ import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import type { NodeType, ReviewSettings, WebhookSettings } from '../nodes/node-type.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 
-/** Far more than an agent has receivers or reviewers. */
+/** Nodes of each kind, far more than an agent has receivers or reviewers. */
 const NODES_MAX = 20;
 
 export type WebhookNodeSettings = WebhookSettings & { nodeId: string };
 export type ReviewNodeSettings = ReviewSettings & { nodeId: string };
 
-/** Webhooks that are enabled and have an address. */
+/** Settings of webhooks that are enabled and have an address. */
 export function webhooksOf({ nodes }: WorkflowDefinition): WebhookNodeSettings[] {
   return settingsOf(nodes, (type, { data }) => type.webhook?.(data));
 }
 
-/** Reviews that are enabled. */
+/** Settings of enabled reviews. */
 export function reviewsOf({ nodes }: WorkflowDefinition): ReviewNodeSettings[] {
   return settingsOf(nodes, (type, { data }) => type.review?.(data));
 }
 
-/** Whether anything is to be done after a call. */
+/** Whether the agent has work after a call. */
 export function hasPostCallNodes(definition: WorkflowDefinition): boolean {
   return webhooksOf(definition).length > 0 || reviewsOf(definition).length > 0;
 }

@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { PreCallRequest } from '../nodes/node-type.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 
-/** Undefined if nothing is fetched for a call of that direction. Only the first node with a pre-call request
+/** The request for a call of that direction; undefined without one. Only the first node with a pre-call request
  *  counts. */
 export function preCallRequestOf(
   { nodes }: WorkflowDefinition,

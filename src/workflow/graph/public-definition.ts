@@ -1,7 +1,5 @@
-// A stored definition as clients see it. Their editors check every node against the catalogue and refuse a whole
-// workflow for one unknown key or value. So the response omits keys that the catalogue does not have, and values
-// that the property does not allow.
-// Source: contract §12.2.
+// A stored definition as clients see it, without keys and values that the catalogue does not have: editors check every
+// node against the catalogue and refuse a whole workflow for one of them. Source: contract §12.2.
 
 import type { NodeSpec, PropertySpec } from '../../model/node-spec.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
@@ -14,8 +12,8 @@ export const PROMPT_MISSING = '(no prompt yet)';
 type Data = Record<string, unknown>;
 type Properties = NodeSpec['properties'];
 
-/** Returns a copy. Nodes of an unknown type are shown unchanged: if they were hidden, they could not be removed.
- *  `isLoadable`: missing prompts get the placeholder, so that an editor also loads drafts. */
+/** A copy for clients. Nodes of an unknown type are unchanged: hidden ones could not be removed. `isLoadable`: missing
+ *  prompts get the placeholder, so that an editor also loads drafts. */
 export function publicDefinition(
   definition: WorkflowDefinition,
   { isLoadable = false } = {},
@@ -70,7 +68,7 @@ function rowsOf({ type, properties }: PropertySpec, value: unknown): unknown {
     .filter((row) => properties.every((property) => isReady(property, row)));
 }
 
-/** An editor fills in a default only where the key is missing. */
+/** The data with defaults: an editor fills in a default only where the key is missing. */
 function complete(properties: Properties, data: Data): Data {
   const whole = { ...data };
   for (const { name, required, default: preset } of properties) {

@@ -1,12 +1,12 @@
-// Required variables: those that a call of this agent must get because a text uses them without a default.
-// Campaigns check their columns against it. Source: contract §5.6.
+// Required variables of an agent: its texts use them without a default. Campaigns check their columns against them.
+// Source: contract §5.6.
 
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 import { isBuiltIn } from '../variables/built-in-variables.ts';
 import { placeholders } from '../variables/template.ts';
 
-/** Set by the gateway for every call of a campaign. */
+/** Variables that the gateway sets for every call of a campaign. */
 const SYSTEM_NAMES = new Set([
   'campaign_id',
   'provider',
@@ -20,7 +20,7 @@ const SYSTEM_NAMES = new Set([
 
 const EDGE_TEXTS = ['transition_speech'];
 
-/** Top-level names of the context, each once, in order of appearance. Dotted paths, built-ins and the gateway's
+/** Top-level names of the context without repetition, in order of appearance. Dotted paths, built-ins and the gateway's
  *  own variables are omitted. */
 export function requiredTemplateVariables(definition: WorkflowDefinition): string[] {
   const texts = [

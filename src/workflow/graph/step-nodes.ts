@@ -1,10 +1,10 @@
-// The steps of a definition's conversation, as stored: for settings that are read before the graph is.
+// The stored nodes of a conversation's steps, for settings that are read before the graph is parsed.
 
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 
 export interface StepNodes {
-  /** Where calls begin. Undefined: nowhere. */
+  /** The node in which calls begin; undefined if there is none. */
   first: WorkflowNode | undefined;
   all: readonly WorkflowNode[];
 }

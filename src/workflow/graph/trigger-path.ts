@@ -12,13 +12,13 @@ export function triggerPathOf(node: WorkflowNode): string | undefined {
   return typeof path === 'string' && path !== '' ? path : undefined;
 }
 
-/** Every path in the definition once, in order. */
+/** All paths in the definition without repetition, in order. */
 export function triggerPathsOf(definition: WorkflowDefinition): string[] {
   const paths = definition.nodes.map(triggerPathOf).filter((path) => path !== undefined);
   return [...new Set(paths)];
 }
 
-/** Whether the path starts calls: its trigger may be disabled. Undefined if no trigger of the definition has the
+/** Whether the path starts calls, as its trigger may be disabled. Undefined if no trigger of the definition has the
  *  path. */
 export function isTriggerEnabled(
   definition: WorkflowDefinition,

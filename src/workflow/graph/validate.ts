@@ -1,6 +1,5 @@
-// Validation: all faults of a workflow definition, in the contract's words. Trigger paths of other agents and names
-// of stored tools are checked where the store is available.
-// Source: contract §5.3, appendix A.3.
+// Validates a workflow definition, and lists all faults in the contract's words. Trigger paths of other agents and
+// names of stored tools are checked where the store is available. Source: contract §5.3, appendix A.3.
 
 import type { z } from 'zod';
 import type {
@@ -17,17 +16,18 @@ import { edgeFunctionName } from './edge-function.ts';
 import { withoutNulls } from './node-data.ts';
 import { triggerPathOf } from './trigger-path.ts';
 
-/** A longer list does not help a reader. */
+/** Problems of a list; a longer one does not help a reader. */
 const PROBLEMS_MAX = 100;
 
 export interface ValidateOptions {
-  /** False for creation and update, where a draft may be incomplete; true to validate and publish. */
+  /** Whether the definition must be complete, as for validation and publishing. False for creation and update, where a
+   *  draft may be incomplete. */
   full: boolean;
-  /** With `scripted`, features that need a language model are faults too. */
+  /** Policy of the calls. With `scripted`, features that need a language model are faults too. */
   policy?: DialoguePolicy;
 }
 
-/** At most 100 problems; empty if the definition is valid. */
+/** The problems of a definition, at most 100; empty if it is valid. */
 export function validateDefinition(
   definition: WorkflowDefinition,
   { full, policy = 'model' }: ValidateOptions,
@@ -92,7 +92,7 @@ function dataProblems(
   }));
 }
 
-/** Values that occur more than once, each once. */
+/** Values that occur more than once, without repetition. */
 function repeated(values: readonly string[]): string[] {
   const seen = new Set<string>();
   const twice = new Set<string>();
@@ -128,7 +128,7 @@ function instanceProblems({ nodes }: WorkflowDefinition, full: boolean): Workflo
   });
 }
 
-/** Several edges between the same two nodes count once. */
+/** Problems of the number of edges at a node. Several edges between the same two nodes count once. */
 function degreeProblems({ nodes, edges }: WorkflowDefinition): WorkflowProblem[] {
   const incoming = new Map<string, Set<string>>();
   const outgoing = new Map<string, Set<string>>();
@@ -202,7 +202,7 @@ function pathFault(path: string, taken: boolean): string | undefined {
   return taken ? `Trigger path ${path} is duplicated in this workflow` : undefined;
 }
 
-/** A call would never stop on a cycle of unconditional edges. */
+/** Problems of cycles of unconditional edges, on which a call would never stop. */
 function cycleProblems({ edges }: WorkflowDefinition): WorkflowProblem[] {
   const next = new Map<string, WorkflowEdge>();
   for (const edge of edges)

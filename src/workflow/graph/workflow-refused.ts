@@ -1,4 +1,4 @@
-// An error that lists what is wrong with a workflow, item by item. Source: contract appendix A.3.
+// An error with a list of a workflow's problems. Source: contract appendix A.3.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -6,18 +6,18 @@ import { type WorkflowProblem, workflowProblem } from '../../model/workflow.ts';
 import { parseJson } from '../../std/json.ts';
 
 export class WorkflowRefused extends GatewayError {
-  /** WORKFLOW_INVALID: the definition itself; WORKFLOW_CONFLICT: it and what is stored. */
+  /** `code`: WORKFLOW_INVALID for the definition itself, WORKFLOW_CONFLICT for a conflict with stored data. */
   constructor(
     code: 'WORKFLOW_INVALID' | 'WORKFLOW_CONFLICT',
     problems: readonly WorkflowProblem[],
   ) {
     const text = problems.map(({ message }) => message).join('; ');
-    // The list too is a fact, so that it survives the way from one process to another.
+    // The list is a fact too, so that it reaches other processes with the error.
     super(code, { problems: text, list: JSON.stringify(problems) });
   }
 }
 
-/** The problems that an error of these codes lists; one for the whole workflow if it lists none. */
+/** The problems in an error of these codes; one for the whole workflow if it has no list. */
 export function problemsIn({ facts, message }: GatewayError): WorkflowProblem[] {
   const listed = z.array(workflowProblem).safeParse(parseJson(String(facts['list'] ?? ''))).data;
   return listed ?? [{ kind: 'workflow', id: null, field: null, message }];

@@ -1,5 +1,5 @@
-// Words that the recogniser is not sure of, with a model: the caller is asked about a few of them, and asked again for the
-// rest. The model answers only what is believed.
+// Words of low recognition confidence, with a model: a few of them are confirmed with the caller, others are asked for
+// again. The model only gets confirmed words.
 
 import { trustIn, type WordTrust } from '../../model/word-trust.ts';
 import { wordCount } from '../../std/text/unspaced-text.ts';
@@ -9,20 +9,20 @@ import type { CallerTurnEvent } from '../engine/policy.ts';
 import { currentNode, type Step, say } from '../engine/step.ts';
 import { parseYesNo } from '../slots/yes-no.ts';
 
-/** More words are not repeated to the caller. */
+/** Most words that the caller is asked to confirm. */
 const DOUBTED_WORDS_MAX = 8;
-/** Consecutive turns that are answered by asking again. After one more the call ends: the caller is not understood. */
+/** Consecutive turns after which the agent asks again. After one more the call ends. */
 const MISHEARD_MAX = 6;
-/** From this consecutive failure on, the caller is offered the keys. */
+/** Number of the consecutive failure from which the caller is offered the keys. */
 const KEYS_FROM = 2;
 
-/** A turn with little confidence, and what it answers. */
+/** A turn of low confidence, and the question that it may answer. */
 interface Doubtful {
   text: string;
   trust: WordTrust;
-  /** The words that the caller was asked about. */
+  /** Words that the caller was asked to confirm. */
   doubted: string | undefined;
-  /** Yes or no to that question. */
+  /** Yes or no to that question; undefined for another answer. */
   answer: boolean | undefined;
   /** Whether the answer counts. */
   isAnswered: boolean;
@@ -60,13 +60,13 @@ function ask(step: Step, { text, trust, doubted, answer, isAnswered }: Doubtful)
   else askAgain(step);
 }
 
-/** The words about which the caller can be asked. */
+/** The words that the caller can be asked to confirm; undefined if there are none. */
 function questionable(text: string, trust: WordTrust): string | undefined {
   const isShort = text !== '' && wordCount(text) <= DOUBTED_WORDS_MAX;
   return isShort && trust === 'confirm' ? text : undefined;
 }
 
-/** `answer`: to the same question, and not believed. */
+/** Asks the caller to confirm `text`. `answer`: a doubtful answer to the same question. */
 function askAbout(step: Step, text: string, answer?: boolean): void {
   const { state, lines } = step;
   state.doubted = text;

@@ -1,5 +1,5 @@
-// Handles a model's answer: it may speak, call functions (tool-calls.ts), or both in one response. After a failure
-// a fixed line apologises, after a second one the caller is handed over or the call ends. Source: contract §8.3.
+// Handles a model's answer: speech, function calls (tool-calls.ts), or both in one response. After a failure a fixed
+// line apologises, after a second one the caller is transferred or the call ends. Source: contract §8.3.
 
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { takeFault } from '../engine/hand-over.ts';
@@ -17,7 +17,7 @@ type Answered = Extract<DialogueEvent, { type: 'model-answered' }>;
 type Finished = Extract<DialogueEvent, { type: 'utterance-finished' }>;
 type Request = NonNullable<DialogueState['request']>;
 
-/** The answer to the request in progress. */
+/** Handles the answer to the request in progress. */
 export function handleLlmResponse(step: Step, answer: Answered): void {
   const { state } = step;
   const { request } = state;
@@ -29,7 +29,7 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   if (entry !== undefined && answer.vendor !== undefined) entry.vendor = answer.vendor;
   const said = entry?.interrupted ? (entry.text ?? '') : answer.text;
   const spoken = hasWords(said) ? said : '';
-  // The caller interrupted before the first word: what they say is answered.
+  // The caller interrupted before the first word: their words get the answer.
   const isCut = entry?.interrupted === true && answer.text.trim() !== '';
   const calls = speaksOnly(request.purpose) ? [] : answer.toolCalls.slice(0, TOOL_CALLS_MAX);
   if (calls.length === 0) {
@@ -42,13 +42,13 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   startToolCalls(step, calls, spoken);
 }
 
-/** In writing, an answer without words may be one. */
+/** Handles an answer without text, which in a text chat may be valid. */
 function answerNothing(step: Step, { utteranceId, purpose }: Request, said: string): void {
   if (said.trim() === '') sayFallbackLine(step, purpose, 'empty');
   else step.state.wordless = { utteranceId, purpose };
 }
 
-/** An utterance is over: asks the caller again if it was an answer of which nothing could be heard. */
+/** Handles a finished utterance: asks the caller again if it was an answer without a sound. */
 export function replaceWordless(
   step: Step,
   { utteranceId, heardText, interrupted }: Finished,
@@ -61,7 +61,7 @@ export function replaceWordless(
   sayFallbackLine(step, wordless.purpose, 'empty');
 }
 
-/** The model returned nothing usable for the request in progress. */
+/** Handles a failure: the model returned nothing usable for the request in progress. */
 export function handleLlmFailure(step: Step): void {
   const { state } = step;
   const { request } = state;

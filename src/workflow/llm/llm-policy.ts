@@ -1,5 +1,5 @@
-// The policy with a language model: in every node the model is asked with that node's prompt, with tools and edges
-// as its functions. llm-answer.ts handles the answers. Source: contract §8.1-§8.6.
+// The policy with a language model: in every node it sends the node's prompt, with tools and edges as functions.
+// llm-answer.ts handles the answers. Source: contract §8.1-§8.6.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
@@ -13,7 +13,7 @@ import { nodeExpectation } from '../scripted/node-grammar.ts';
 import { believes } from './doubt.ts';
 import { nodeTools, promptMessages } from './prompt.ts';
 
-/** Requests without words of the caller in between: stops a model that runs in a cycle. */
+/** Requests without words of the caller in between, which stops a model that runs in a cycle. */
 const GENERATIONS_MAX = 6;
 
 const SPEAK_FIRST = '(Nobody has spoken yet. Open the conversation.)';
@@ -76,7 +76,7 @@ export function waitForCaller(step: Step): void {
   step.actions.push({ type: 'expect', expectation });
 }
 
-/** Asks the model for the current node. After too many requests in a row, a fixed line is said. */
+/** Sends a request to the model for the current node. After too many requests in a row, a fixed line is said. */
 export function generate(
   step: Step,
   wish: { purpose: GeneratePurpose; kind: UtteranceKind; instruction?: string | undefined },
@@ -111,7 +111,7 @@ export function generate(
   });
 }
 
-/** A fixed line in place of the model's answer. */
+/** Says a fixed line in place of the model's answer. */
 export function sayFallbackLine(
   step: Step,
   purpose: GeneratePurpose,
@@ -123,7 +123,7 @@ export function sayFallbackLine(
   } else if (purpose === 'nudge') {
     say(step, { kind: 'idle', text: lines.areYouThere, interruptible: true });
   } else if (why === 'empty') {
-    // A model that was asked to wait may say so with nothing.
+    // A model that was asked to wait may answer without words.
     if ((step.state.patience ?? 0) > 0) promiseToWait(step);
     else sayAgain(step);
   } else {
@@ -137,7 +137,7 @@ export function speaksOnly(purpose: GeneratePurpose): boolean {
   return purpose === 'closing' || purpose === 'nudge';
 }
 
-/** A fixed line that keeps the conversation going when nothing else was said. */
+/** Says a fixed line that continues the conversation when nothing else was said. */
 function sayAgain(step: Step): void {
   const { interruptible } = currentNode(step);
   say(step, { kind: 'fallback', text: step.lines.sayAgain, interruptible });

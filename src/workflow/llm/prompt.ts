@@ -1,6 +1,6 @@
-// The model's request in a node: the system prompt, its tools and one function per edge. Ours: an edge's
-// description contains the next node's prompt, so that the model can move and speak for it in one response.
-// Source: contract §5.4, §8.2.
+// The model's request in a node: the system prompt, its tools and one function per edge. Ours: an edge's description
+// contains the next node's prompt, so that the model can move and speak for it in one response. Source: contract §5.4,
+// §8.2.
 
 import type { LlmMessage, LlmTool } from '../../model/llm-message.ts';
 import { hasTransitionLine } from '../engine/clip-lines.ts';
@@ -9,7 +9,7 @@ import { rendered, type Step } from '../engine/step.ts';
 import { edgeFunction } from '../graph/edge-function.ts';
 import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 
-/** Enough of the next node's prompt to begin its step; the step itself has all of it. */
+/** Characters of the next node's prompt, enough to begin its step; the step itself has all of it. */
 const NEXT_PROMPT_CHARACTERS_MAX = 1_000;
 
 /** The global prompt if the node includes it, a blank line, the node's prompt; both rendered. */

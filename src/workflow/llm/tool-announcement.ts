@@ -1,5 +1,5 @@
-// A tool's message before it acts: the caller cannot interrupt it, and it is not in the model's history.
-// Source: contract §8.4, §8.7; rendered as all speech is (§13.1 item 12).
+// A tool's message before it acts. The caller cannot interrupt it, and the model's history does not have it. Source:
+// contract §8.4, §8.7; rendered as all speech is (§13.1 item 12).
 
 import type { UtteranceKind } from '../../model/call-event.ts';
 import type { ClipRef } from '../../model/clip.ts';
@@ -8,7 +8,7 @@ import { rendered, type Step, say } from '../engine/step.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
 import type { ToolMessage } from '../tools/tool-fields.ts';
 
-/** Does nothing without a message. */
+/** Says the tool's message. Does nothing without one. */
 export function sayPreToolMessage(
   step: Step,
   message: ToolMessage | undefined,
@@ -31,7 +31,7 @@ export function toolClipRefs(tools: NodeTools): ClipRef[] {
   });
 }
 
-/** Ids are digits; anything else is the name of a clip. */
+/** Reference of a recording: an id if it is all digits, else the name of a clip. */
 function clipOf(recordingId: string): ClipRef {
   return { by: /^\d+$/.test(recordingId) ? 'id' : 'name', value: recordingId };
 }

@@ -1,7 +1,7 @@
-// Function calls of a model: edges and tools. Requests run in parallel, and the caller gets no answer meanwhile.
-// When all are finished, the first call that moves, ends or transfers takes effect; otherwise the model speaks
-// about the results. A move that already asked something, or that ends the call, needs no second response. Source:
-// contract §8.3, §8.4, §8.7.
+// Function calls of a model: edges and tools. Requests run in parallel, and the caller gets no answer meanwhile. When
+// all are finished, the first call that moves, ends or transfers takes effect; otherwise the model speaks about the
+// results. A move that already asked something, or that ends the call, needs no second response. Source: contract §8.3,
+// §8.4, §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LlmToolCall } from '../../model/llm-message.ts';
@@ -26,7 +26,7 @@ import {
   toolOf,
 } from './tool-transfer.ts';
 
-/** Calls in one answer that are carried out. */
+/** Calls of one answer that are carried out. */
 export const TOOL_CALLS_MAX = 8;
 /** Question marks of the scripts in which agents are written. */
 const QUESTION = /[?\uff1f\u061f\u037e]/;
@@ -34,7 +34,7 @@ const QUESTION = /[?\uff1f\u061f\u037e]/;
 type Result = Record<string, unknown>;
 type CalledOut = Extract<DialogueEvent, { type: 'called-out' | 'call-out-failed' }>;
 
-/** Every call gets exactly one result. `spoken` is the text beside the calls. */
+/** Starts the calls, each of which gets exactly one result. `spoken` is the text beside them. */
 export function startToolCalls(step: Step, calls: readonly LlmToolCall[], spoken: string): void {
   const work: PendingToolCalls = {
     spoken,
@@ -55,7 +55,7 @@ export function startToolCalls(step: Step, calls: readonly LlmToolCall[], spoken
   settle(step);
 }
 
-/** The reply to a tool's request, or its failure. */
+/** Takes the reply to a tool's request, or its failure. */
 export function toolResponded(step: Step, event: CalledOut): void {
   const { tools } = step.state;
   if (tools === null) return;
@@ -77,7 +77,7 @@ export function toolResponded(step: Step, event: CalledOut): void {
   settle(step);
 }
 
-/** The provider has refused the transfer. */
+/** Handles a transfer that the provider refused. */
 export function transferFailed(
   step: Step,
   event: Extract<DialogueEvent, { type: 'transfer-failed' }>,
@@ -116,7 +116,7 @@ function begin(step: Step, work: PendingToolCalls, call: LlmToolCall): Result | 
   }
 }
 
-/** Throws TOOL_ARGUMENTS, TOOL_URL. */
+/** Starts a tool. Throws TOOL_ARGUMENTS, TOOL_URL. */
 function beginTool(
   step: Step,
   work: PendingToolCalls,
@@ -160,7 +160,7 @@ function beginTool(
   }
 }
 
-/** Inserts the placeholder of the result in the history. Returns the id under which the result will come. */
+/** Inserts the placeholder of the result in the history. Returns the id of the awaited result. */
 function awaitResult(step: Step, callId: string): number {
   const toolRunId = newId(step);
   addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
@@ -180,7 +180,7 @@ function replyResult(of: OfferedFunction | undefined, event: CalledOut): Result 
   return own ?? { status: 'success', status_code: status, data };
 }
 
-/** Goes on once no request is in progress. */
+/** Continues once no request is in progress. */
 function settle(step: Step): void {
   const { tools } = step.state;
   if (tools === null || tools.pending.length > 0) return;
@@ -198,13 +198,13 @@ function settle(step: Step): void {
   else if (isSilent && !isLeaving) generate(step, { purpose: 'reply', kind: 'reply' });
 }
 
-/** Whether the caller is handed over because of the tools: not if the model has something else to do. */
+/** Whether the caller is transferred because of the tools' faults: not if the model has another step to take. */
 function takeRound(step: Step, { isFaulty, next }: PendingToolCalls): boolean {
   if (isFaulty === undefined || next.what !== 'reply') return false;
   return takeToolRound(step, isFaulty);
 }
 
-/** The other system's: no reply, or an error of its own. */
+/** Whether the other system failed: no reply, or an error of its own. */
 function isFault(event: CalledOut): boolean {
   return event.type === 'call-out-failed' || event.status >= 500;
 }
@@ -219,7 +219,7 @@ function endByTool(step: Step, toolUuid: string): void {
   startClosing(step, 'end_call_tool');
 }
 
-/** `spoken` is the text before the move. Makes the new node speak if it has not done so already. */
+/** Moves along the edge. `spoken` is the text before the move. Makes the new node speak unless it has. */
 function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
   const node = followEdge(step, edge);
   waitForCaller(step);
@@ -229,7 +229,7 @@ function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
     startClosing(step, 'user_qualified');
     return;
   }
-  // The transition line replaces what was said: the question before it would be lost. And the caller may have answered it
+  // The transition line replaces the text, and with it a question before the move. The caller may also have answered it
   // while a tool ran.
   const isOpen = said && QUESTION.test(spoken) && !hasTransitionLine(step, edge);
   const last = step.state.history.findLast(({ role }) => role !== 'assistant');

@@ -1,5 +1,5 @@
-// Call transfer: find the destination, announce the transfer to the caller, and ask the provider after the
-// announcement was played. The model explains a failed transfer. Source: contract §8.7.
+// Call transfer: finds the destination, announces the transfer to the caller, and requests it from the provider after
+// the announcement was played. The model explains a failed transfer. Source: contract §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PendingTransfer } from '../engine/state.ts';
@@ -10,7 +10,7 @@ import type { OpenTool } from '../tools/tool-type.ts';
 import { readResolved } from '../tools/transfer-call-tool.ts';
 import { sayPreToolMessage } from './tool-announcement.ts';
 
-/** An announcement is a sentence or two; one that does not end must not block the transfer. */
+/** Longest wait for an announcement, which is a sentence or two; one that does not end must not block the transfer. */
 const ANNOUNCEMENT_MS_MAX = 30_000;
 
 /** Finds the destination: at once, or by a request to a server. */
@@ -37,7 +37,7 @@ export function beginTransfer(step: Step, transfer: PendingTransfer): void {
   }
 }
 
-/** The server's reply. */
+/** Takes the server's reply. */
 export function destinationResolved(
   step: Step,
   transfer: PendingTransfer,
@@ -56,7 +56,7 @@ export function destinationResolverFailed(
   fail(step, transfer, reason, 'It could not be found out where to transfer the call.');
 }
 
-/** Asks the provider once the caller has heard everything. With `isOverdue` it does not wait for that. */
+/** Requests the transfer from the provider once all utterances were played; at once if `isOverdue`. */
 export function transferIfHeard(step: Step, { isOverdue = false } = {}): void {
   const { state } = step;
   const next = state.tools?.next;
@@ -77,7 +77,7 @@ export function transferIfHeard(step: Step, { isOverdue = false } = {}): void {
   });
 }
 
-/** The caller is connected with the destination. False for a transfer that is no longer awaited. */
+/** Notes that the caller is connected with the destination. False for a transfer that is no longer awaited. */
 export function transferred(step: Step, toolRunId: number): boolean {
   const { state } = step;
   const next = state.tools?.next;
@@ -88,7 +88,7 @@ export function transferred(step: Step, toolRunId: number): boolean {
   return true;
 }
 
-/** `message` is the server's; it replaces the author's. */
+/** Announces the transfer. `message` is the server's; it replaces the author's. */
 function announce(
   step: Step,
   transfer: PendingTransfer,
@@ -107,12 +107,12 @@ function announce(
   transferIfHeard(step);
 }
 
-/** With the model's arguments. */
+/** The tool's context with the model's arguments. */
 function contextOf(step: Step, transfer: PendingTransfer): ToolContext {
   return { values: { ...templateContext(step.state), ...transfer.arguments }, now: step.at };
 }
 
-/** Of the current node; undefined if the node does not offer it. */
+/** The tool of the current node; undefined if the node does not offer it. */
 export function toolOf(step: Step, toolUuid: string): OpenTool | undefined {
   return step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid)?.tool;
 }

@@ -13,7 +13,7 @@ import type { FactsFor, PropertyFacts } from './node-type.ts';
 
 type FactsOfFields<Fields> = Readonly<Record<keyof Fields & string, PropertyFacts>>;
 
-/** `name` is the name of a new node. */
+/** Facts of the name field. `name` is the name of a new node. */
 export function nameFacts(name: string) {
   return {
     name: { type: 'string', displayName: 'Name', default: name },

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 
-/** Hints and lists are written by hand: these limits are far above any sensible agent. */
+/** Limits far above any sensible agent: hints and lists are written by hand. */
 const SLOTS_MAX = 20;
 const CHOICES_MAX = 50;
 const VARIABLES_MAX = 100;
@@ -44,7 +44,7 @@ export const slotHint = slotFields.refine(
 );
 export type SlotHint = z.infer<typeof slotHint>;
 
-/** Scripted mode: what a node says and asks without a language model. */
+/** Texts and questions of a node without a language model (scripted mode). */
 export const scriptedFields = {
   say: z
     .string()
@@ -107,7 +107,7 @@ export const withGlobalPrompt = z
   .default(true)
   .describe("Whether the global node's prompt stands above this one.");
 
-/** A language's tag, or a voice's name at its service. */
+/** Longest language tag, or voice name of a service. */
 const NAME_CHARACTERS_MAX = 200;
 
 export const serviceFields = {
@@ -131,7 +131,7 @@ export const serviceFields = {
     ),
 };
 
-/** Every node has a name. */
+/** Fields of every node. */
 export const commonFields = {
   name: z
     .string({ error: NAME_MISSING })
@@ -145,7 +145,7 @@ export function requiredPrompt(nodes: string, description: string): z.ZodString 
   return z.string({ error }).regex(/\S/, { error }).describe(description);
 }
 
-/** For a stored node that a call reads: an invalid field counts as absent. */
+/** A field of a stored node for a call: an invalid value counts as absent. */
 export function lenient<Field extends z.ZodType>(field: Field) {
   return field.catch(() => field.parse(undefined));
 }
@@ -153,7 +153,7 @@ export function lenient<Field extends z.ZodType>(field: Field) {
 export const lenientName = z.string().min(1).catch('');
 export const lenientText = z.string().trim().min(1).nullish().catch(null);
 
-/** What a step says and asks, for any node type. The type's own schema has validated it. */
+/** Texts and questions of a step, for any node type. The type's own schema has validated them. */
 export const stepFields = z.object({
   ...commonFields,
   prompt: z.string(),

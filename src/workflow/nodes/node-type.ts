@@ -1,6 +1,6 @@
-// The interface of a node type: the schema of its `data`, the facts of its catalogue entry that no schema holds
-// (graph/node-catalogue joins the two), and its part in a call: a step of the conversation, a rule for all steps,
-// or work before and after the call. Source: contract §5.3 and §12.1.
+// The interface of a node type: the schema of its `data`, facts of its catalogue entry that are not in the schema
+// (graph/node-catalogue joins both), and its part in a call: a step of the conversation, a rule for all steps, or work
+// before and after the call. Source: contract §5.3 and §12.1.
 
 import type { z } from 'zod';
 import type { ClipRef } from '../../model/clip.ts';
@@ -21,19 +21,19 @@ export interface GraphConstraints {
 export interface PropertyFacts {
   type: PropertyType;
   displayName: string;
-  /** For a language model that writes agents. */
+  /** Hint for a language model that writes agents. */
   hint?: string;
-  /** The initial value in a new node, if it differs from the schema's default for stored nodes. */
+  /** Initial value in a new node, if it differs from the schema's default for stored nodes. */
   default?: unknown;
   placeholder?: string;
-  /** Shown only while each of these properties has one of these values. */
+  /** Properties and values with which this one is shown. Default: always. */
   showIf?: Readonly<Record<string, readonly (string | boolean)[]>>;
   /** Labels of the values, for properties with a list of values. */
   labels?: Readonly<Record<string, string>>;
   /** Properties of a row, for collections. */
   columns?: Readonly<Record<string, PropertyFacts>>;
   editor?: 'textarea' | 'password';
-  /** For texts whose absence validation reports in its own words. */
+  /** Longest text, for texts whose absence validation reports in its own words. */
   lengthMax?: number;
   pattern?: string;
 }
@@ -46,13 +46,13 @@ export type FactsFor<Data extends z.ZodObject> = Readonly<
 /** A node's `data` as stored. */
 export type NodeData = Readonly<Record<string, unknown>>;
 
-/** How a call opens. */
+/** Opening of a call. */
 export interface Opening {
-  /** A template; undefined if the agent has no fixed greeting. */
+  /** Greeting as a template; undefined if the agent has no fixed one. */
   greeting: string | undefined;
-  /** Played in place of the greeting. */
+  /** Clip that is played in place of the greeting. */
   clip: ClipRef | undefined;
-  /** 0 for a call without a delay. */
+  /** Delay before the first words; 0 for none. */
   delayMs: number;
 }
 
@@ -68,7 +68,7 @@ export interface WebhookSettings {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
   credentialUuid: string | null;
-  /** Without headers that seem to hold secrets: those belong in credentials. */
+  /** Headers, without those that seem to hold secrets: those belong in credentials. */
   headers: [string, string][];
   payloadTemplate: Record<string, unknown>;
 }
@@ -82,48 +82,48 @@ export interface ReviewSettings {
   model: string;
   apiKey: string | null;
   endpoint: string | null;
-  /** Null: the gateway's own. */
+  /** Prompt of the reviewer; null: the gateway's own. */
   systemPrompt: string | null;
   durationMinS: number;
   reviewsVoicemail: boolean;
-  /** Percent of calls. */
+  /** Percentage of calls that are reviewed. */
   sampleRate: number;
 }
 
 export interface NodeType {
-  /** The machine name, as in a node's `type`. */
+  /** Machine name, as in a node's `type`. */
   name: string;
   displayName: string;
   description: string;
-  /** For a language model that writes agents. */
+  /** Hint for a language model that writes agents. */
   hint: string;
   category: NodeSpec['category'];
-  /** A lucide icon name. */
+  /** Name of a lucide icon. */
   icon: string;
   constraints: GraphConstraints;
   data: z.ZodObject;
-  /** In the order of the catalogue. */
+  /** Facts of the properties, in the order of the catalogue. */
   properties: Readonly<Record<string, PropertyFacts>>;
   examples: readonly NodeExample[];
-  /** Its part in the conversation; undefined for a node that no call enters. A call begins in the one node that
-   *  is `first`; after it has entered a `last` one, the agent says goodbye and the call ends. The texts and
-   *  questions of a step are in the shared fields (fields.ts). */
+  /** Part of the node in the conversation; undefined for a node that no call enters. A call begins in the one node that
+   *  is `first`; after it has entered a `last` one, the agent says goodbye and the call ends. The texts and questions
+   *  of a step are in the shared fields (fields.ts). */
   step?: 'first' | 'between' | 'last';
   /** Fields whose texts are templates with a call's variables. */
   templates?: readonly string[];
-  /** For a `first` step: how the call opens. Throws ZodError for invalid data. */
+  /** The opening of a call, for a `first` step. Throws ZodError for invalid data. */
   opening?(data: NodeData): Opening;
   /** The text that precedes the prompts of the steps that include it. */
   globalPrompt?(data: NodeData): string | undefined;
-  /** Undefined if nothing is fetched for a call of that direction. */
+  /** The request before a call of that direction; undefined for none. */
   preCallRequest?(data: NodeData, direction: Direction): PreCallRequest | undefined;
-  /** Read leniently: an invalid field counts as not set. Undefined if nothing is sent. */
+  /** Settings of the request after a call; undefined for none. Read leniently: an invalid field counts as not set. */
   webhook?(data: NodeData): WebhookSettings | undefined;
-  /** Read leniently. Undefined if nothing is reviewed. */
+  /** Settings of the review; undefined for none. Read leniently. */
   review?(data: NodeData): ReviewSettings | undefined;
   /** Whether its `trigger_path` starts calls. */
   hasTriggerPath?: true;
-  /** The client's data, with older keys replaced. */
+  /** The client's data in the stored form, with older keys replaced. */
   storedForm?(data: NodeData): NodeData;
 }
 

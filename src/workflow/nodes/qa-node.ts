@@ -1,5 +1,5 @@
-// A review of finished calls by a language model. Not part of the conversation. After the call it is read
-// leniently; validation checks the full schema. Source: contract §5.3, §8.10, §12.1.
+// A review of finished calls by a language model. Not part of the conversation. Read leniently after the call;
+// validation checks the full schema. Source: contract §5.3, §8.10, §12.1.
 
 import { z } from 'zod';
 import { nameFacts } from './field-facts.ts';
@@ -43,7 +43,7 @@ const data = z.object({
     .max(20_000)
     .optional()
     .describe(
-      'What the reviewer is told. May name {{node_summary}}, {{previous_conversation_summary}}, ' +
+      'Instructions for the reviewer. May contain {{node_summary}}, {{previous_conversation_summary}}, ' +
         '{{transcript}} and {{metrics}}. Left out: the text that is shown here.',
     ),
   qa_min_call_duration: z
@@ -141,7 +141,7 @@ const read = z.object({
   name: lenientName,
   qa_enabled: lenient(data.shape.qa_enabled),
   qa_use_workflow_llm: lenient(data.shape.qa_use_workflow_llm),
-  // Any provider name: a key is never sent to another service than was named.
+  // Any provider name: a key is never sent to another service than the named one.
   qa_provider: lenientText,
   qa_model: lenientText,
   qa_api_key: lenientText,

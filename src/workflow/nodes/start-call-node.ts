@@ -154,7 +154,7 @@ export const startCallNode = {
       hint: 'The `uuid` of a credential, as the list of credentials gives it.',
       showIf: whileFetching,
     },
-    // For clients of the older form; the editor's form never shows it.
+    // Kept for clients of the older form; the editor's form never shows it.
     pre_call_fetch_enabled: {
       type: 'boolean',
       displayName: 'Ask before the call (older form)',

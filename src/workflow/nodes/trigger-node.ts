@@ -1,5 +1,5 @@
-// A public address with which programs start calls of this agent. Not part of the conversation. The store keeps its
-// path globally unique. Source: contract §2, §5.3, §6.1.
+// A public URL with which programs start calls of this agent. Not part of the conversation. The store keeps its path
+// globally unique. Source: contract §2, §5.3, §6.1.
 
 import { z } from 'zod';
 import { nameFacts } from './field-facts.ts';

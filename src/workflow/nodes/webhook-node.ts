@@ -1,5 +1,5 @@
-// A request to another system after a call. Not part of the conversation. After the call it is read leniently;
-// validation checks the full schema. Source: contract §5.3, §8.10, §12.1.
+// A request to another system after a call. Not part of the conversation. Read leniently after the call; validation
+// checks the full schema. Source: contract §5.3, §8.10, §12.1.
 
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
@@ -14,7 +14,7 @@ import {
 } from './node-type.ts';
 
 const WEBHOOK_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-/** Far above the needs of any receiver. */
+/** Headers of a request, far above the needs of any receiver. */
 const HEADERS_MAX = 50;
 const HEADER_NAME_CHARACTERS_MAX = 200;
 const HEADER_VALUE_CHARACTERS_MAX = 4_000;
@@ -145,13 +145,13 @@ function webhook(sent: NodeData): WebhookSettings | undefined {
   };
 }
 
-/** RFC 9110: a name is a token; a value is visible characters, spaces and tabs. */
+/** Characters of a header's name, a token of RFC 9110. Values have visible characters, spaces and tabs. */
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Names of headers that hold secrets: as a word of the name, or anywhere in it. */
 const SECRET_NAME =
   /(^|[-_.])(auth|authorization|cookies?|credentials?|jwt|pass|passwd|password|secrets?|session|sid|signature|tokens?)($|[-_.])|set-?cookie|(api|access|private|auth|secret)[-_.]?key|(access|auth|bearer|api|secret|session)[-_.]?token|password|secret/i;
-/** Set by the connection or the gateway. */
+/** Headers that the connection or the gateway sets. */
 const RESERVED_NAME =
   /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|proxy-.*|x-(patchbay|dograh)-.*)$/i;
 

@@ -27,7 +27,8 @@ import {
   waitForInput,
 } from './traversal.ts';
 
-/** Of spoken digits, from which on they count at once: recognisers that are less sure drop, add and exchange single digits. */
+/** Confidence from which spoken digits count at once: recognisers that are less sure drop, add and exchange single
+ *  digits. */
 const DIGITS_CONFIDENCE_MIN = 0.95;
 /** Questions about one value that were answered with neither yes nor no. */
 const UNANSWERED_MAX = 2;
@@ -35,7 +36,7 @@ const UNANSWERED_MAX = 2;
 export interface SlotCandidate {
   slot: SlotHint;
   value: SlotValue;
-  /** False if the recogniser was not certain of it. */
+  /** Whether the recogniser was certain of it. */
   certain: boolean;
 }
 
@@ -46,8 +47,8 @@ interface Source {
   turn?: number;
 }
 
-/** Fills the slot, or asks whether the value is right. `others` are filled too where they are certain and need
- *  no confirmation. */
+/** Fills the slot, or asks whether the value is right. `others` are filled too where they are certain and need no
+ *  confirmation. */
 export function offerSlot(
   step: Step,
   turn: CallerTurnEvent,
@@ -103,7 +104,7 @@ function keep(step: Step, name: string, value: SlotValue['value'], from: Source)
   mergeGathered(step, currentNode(step).id, { [name]: value }, { [name]: detail });
 }
 
-/** Takes the edge. An edge that names a variable stores the caller's phrase in it, or the author's value for it. */
+/** Takes the edge. If it names a variable, stores the caller's phrase in it, or the author's value for it. */
 export function chooseEdge(step: Step, from: Source, edge: GraphEdge, phrase: string): void {
   if (edge.slot !== undefined) {
     const slot = currentNode(step).slots.find(({ name }) => name === edge.slot);
@@ -123,7 +124,7 @@ export function askToConfirm(step: Step, from: Source, confirmation: Confirmatio
   waitForInput(step);
 }
 
-/** The caller's answer to the question. */
+/** Handles the caller's answer to the question. */
 export function confirmTurn(step: Step, turn: CallerTurnEvent): void {
   const { confirming } = step.state.scripted;
   if (confirming === null) return;
@@ -145,8 +146,8 @@ function keyAnswer(keys: string): boolean | undefined {
   return value === undefined ? undefined : value === true;
 }
 
-/** Whether the answer counts: a doubtful one does, and one that is hardly recognised the second time. A call is ended by a
- *  certain yes, or by two doubtful ones. */
+/** Whether the answer counts: a doubtful one does, and one of hardly any confidence the second time. A call is ended by
+ *  a certain yes, or by two doubtful ones. */
 function isBelieved(step: Step, yes: boolean, confidence: number | null): boolean {
   const { confirming } = step.state.scripted;
   if (confirming === null) return false;
@@ -159,7 +160,7 @@ function isBelieved(step: Step, yes: boolean, confidence: number | null): boolea
   return isRepeated;
 }
 
-/** "No, five five five one three": another value in place of the one in question. */
+/** The value that replaces the one in question: "No, five five five one three". Undefined without one. */
 function corrected(step: Step, turn: CallerTurnEvent): SlotCandidate | undefined {
   const { confirming } = step.state.scripted;
   if (confirming?.what !== 'slot') return undefined;
@@ -171,7 +172,7 @@ function corrected(step: Step, turn: CallerTurnEvent): SlotCandidate | undefined
   return value === undefined ? undefined : { slot, value, certain: false };
 }
 
-/** A single key answers the question. */
+/** The value of several keys. A single key answers the question. */
 function keysLongerThanOne(slot: SlotHint, keys: string): SlotValue | undefined {
   return keys.trim().length > 1 ? parseKeys(slot, keys.trim()) : undefined;
 }
@@ -195,7 +196,7 @@ function confirmed(step: Step): void {
   }
 }
 
-/** The caller said no. Counts as a turn that was not understood, so that it cannot repeat for ever. */
+/** Handles a no of the caller. It counts as a turn that was not understood, so that it cannot repeat for ever. */
 function misunderstood(step: Step, askAnew: () => void): void {
   const { scripted } = step.state;
   scripted.confirming = null;

@@ -1,5 +1,5 @@
-// Choices of a scripted node: the edges that the caller can choose by a phrase or a key. Without the author's
-// phrases they are derived from the edge's label and condition, by rule.
+// Choices of a scripted node: edges that the caller can choose by a phrase or a key. Without the author's phrases they
+// are derived from the edge's label and condition, by rule.
 
 import { phrasesOf, plainWords } from '../../model/control-phrases.ts';
 import { isFallback, isUnconditional } from '../graph/edge-data.ts';
@@ -8,9 +8,9 @@ import type { SlotHint } from '../nodes/fields.ts';
 
 export interface EdgeChoice {
   edge: GraphEdge;
-  /** Lower case, without punctuation; never without words. */
+  /** Phrases in lower case, without punctuation; each has words. */
   phrases: readonly string[];
-  /** True if the phrases come from label and condition. */
+  /** Whether the phrases come from label and condition. */
   derived: boolean;
 }
 
@@ -54,7 +54,7 @@ export function choicesOf(node: GraphNode): EdgeChoice[] {
   }));
 }
 
-/** Taken when a slot of the node is filled, never by a phrase. */
+/** Whether the edge is taken when a slot of the node is filled, never by a phrase. */
 export function isSlotEdge(edge: GraphEdge): boolean {
   return edge.slot !== undefined && (edge.phrases ?? []).length === 0 && edge.dtmf === undefined;
 }

@@ -1,4 +1,4 @@
-// The closed grammar of a scripted node for the recogniser: what a caller may say or press there.
+// The closed grammar of a scripted node for the recogniser: the caller's possible words and keys there.
 
 import { plainWords } from '../../model/control-phrases.ts';
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
@@ -13,7 +13,8 @@ import {
   wordChoices,
 } from './edge-choices.ts';
 
-/** Few and dissimilar: every further phrase lowers the confidence of a weak recogniser. */
+/** Phrases that are valid in every node; few and dissimilar, as every further phrase lowers the confidence of a weak
+ *  recogniser. */
 const GLOBAL_PHRASES = ['repeat that', 'help', 'goodbye'];
 const DIGITS_MAX_DEFAULT = 16;
 /** Phrases of other steps: more would cost the current one its answers, and time. */
@@ -53,8 +54,8 @@ export function nodeExpectation(
   };
 }
 
-/** What is said in other nodes, and is no phrase of this one. Words that only a label has are no phrase either, and
- *  single words are left out: short values sound like them ("billing" was recognised for "nine" and "no"). */
+/** Phrases of other nodes that are no phrase of this one. Words that only a label has are omitted, as are single words:
+ *  short values sound like them ("billing" was recognised for "nine" and "no"). */
 export function phrasesElsewhere(
   graph: Pick<Graph, 'nodes'>,
   node: GraphNode,

@@ -1,5 +1,5 @@
-// Phrase matching: how well the caller's words fit each expected phrase. Pure; `rank` computes scores, and its
-// caller decides with `decide` whether a score is high enough.
+// Phrase matching: how well the caller's words fit each expected phrase. Pure; `rank` computes scores, and `decide`
+// whether a score is high enough.
 
 import { plainWords } from '../../model/control-phrases.ts';
 import { trustIn, type WordTrust } from '../../model/word-trust.ts';
@@ -7,30 +7,30 @@ import { trustIn, type WordTrust } from '../../model/word-trust.ts';
 /** Score from which on a phrase counts as said, and the lower one from which on it is confirmed. */
 const FIT_ACCEPTED_MIN = 0.75;
 const FIT_CONFIRMED_MIN = 0.5;
-/** How much better the best score must be than that of the next different choice. */
+/** Smallest lead of the best score over that of the next different choice. */
 const MARGIN_MIN = 0.15;
 
 const FIT_WITHIN = 0.9;
 const FIT_OVERLAP_MAX = 0.85;
-/** A negation lowers the score: "not tomorrow" fits "tomorrow" badly. */
+/** Factor of a negated score: "not tomorrow" fits "tomorrow" badly. */
 const NEGATION_FACTOR = 0.6;
 const NEGATIONS = new Set(['no', 'not', "don't", "doesn't", "isn't", "won't", "can't", 'never']);
 const UNIMPORTANT = new Set(
   "a an the to of for in on at my me i i'd i'm it is please and would like want".split(' '),
 );
 
-/** Longer turns are no answer to a closed question. */
+/** Longest turn that can answer a closed question. */
 const WORDS_MAX = 60;
 
 export interface Candidate<T> {
   phrase: string;
-  /** Candidates with the same key are one choice. */
+  /** Key of the choice: candidates with the same key are one. */
   key: string;
   target: T;
 }
 
 export interface Ranked<T> extends Candidate<T> {
-  /** 0..1; 1 if the caller said the phrase and nothing else. */
+  /** Score, 0 to 1; 1 if the caller said the phrase and nothing else. */
   fit: number;
 }
 

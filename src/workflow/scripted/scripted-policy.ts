@@ -1,6 +1,6 @@
-// The scripted policy: the agent without a language model. It says the author's words and understands only expected
-// input. Nothing is interpreted or invented; what is uncertain is asked again. understanding.ts interprets a turn,
-// confirmation.ts asks yes or no, traversal.ts moves on; this file joins them.
+// The scripted policy: an agent without a language model, which says the author's words and understands only expected
+// input. Uncertain input is asked for again. understanding.ts interprets a turn, confirmation.ts asks yes or no,
+// traversal.ts moves on; this file joins them.
 
 import { asksToWait, bePatient, promiseToWait } from '../engine/patience.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';

@@ -15,9 +15,9 @@ import { confirmExpectation, nodeExpectation } from './node-grammar.ts';
 
 /** Consecutive turns without a result before the agent gives up. */
 const MISSES_MAX = 3;
-/** More choices than this are not read out: callers do not remember them. */
+/** Most choices that are read out: callers do not remember more. */
 const CHOICES_READ_MAX = 9;
-/** Nodes entered without words of the caller: a cycle that validation did not find. */
+/** Nodes entered without words of the caller; more are a cycle that validation did not find. */
 const MOVES_MAX = 25;
 
 export function arriveAtStart(step: Step, greeting: SpokenLine | undefined): void {
@@ -95,7 +95,7 @@ export function questionNow({ state, lines }: Step): string {
   }
 }
 
-/** Gives the recogniser what may come next. */
+/** Passes the expected input to the recogniser. */
 export function waitForInput(step: Step): void {
   const { scripted } = step.state;
   const expectation =
@@ -128,7 +128,7 @@ export function readMenu(step: Step, before = ''): void {
   waitForInput(step);
 }
 
-/** A turn was not understood: asks again, then reads the menu, then gives up. */
+/** Handles a turn that was not understood: asks again, then reads the menu, then gives up. */
 export function handleNoMatch(step: Step): void {
   const { scripted } = step.state;
   const node = currentNode(step);
@@ -163,13 +163,13 @@ function giveUp(step: Step): void {
   startClosing(step, 'unknown');
 }
 
-/** The caller wants to end the call. */
+/** Handles a caller who wants to end the call. */
 export function leave(step: Step): void {
   say(step, { kind: 'goodbye', text: step.lines.goodbye, interruptible: false });
   startClosing(step, 'user_hangup');
 }
 
-/** After a slot was filled: the next node, or the question for the next slot. */
+/** Continues after a slot was filled: with the next node, or the question for the next slot. */
 export function followDefaultEdge(step: Step, filled: SlotHint): void {
   const node = currentNode(step);
   const [next] = openSlots(step);
@@ -190,7 +190,7 @@ export function followDefaultEdge(step: Step, filled: SlotHint): void {
   waitForInput(step);
 }
 
-/** The edge to take once every slot has its value. */
+/** The edge to take once every slot has its value; undefined if there is none. */
 function edgeWhenFilled({ edges }: GraphNode): GraphEdge | undefined {
   const unhinted = edges.filter(
     (edge) =>
@@ -210,7 +210,7 @@ export function alwaysEdge({ edges }: GraphNode): GraphEdge | undefined {
   return edges.find(isUnconditional);
 }
 
-/** Every choice in words: how to answer for the open slot, the keys, and the phrases without a key. */
+/** All choices as text: how to answer for the open slot, the keys, and the phrases without a key. */
 function menuOf(lines: DialogueLines, node: GraphNode, slot: SlotHint | undefined): string {
   const choices = choicesOf(node).slice(0, CHOICES_READ_MAX);
   const keyed = choices.flatMap((choice) => {
@@ -229,14 +229,14 @@ function menuOf(lines: DialogueLines, node: GraphNode, slot: SlotHint | undefine
     .join(' ');
 }
 
-/** How to answer for a slot. */
+/** Text on how to answer for a slot. */
 function slotLine(lines: DialogueLines, slot: SlotHint): string {
   if (slot.type !== undefined) return lines.slots[slot.type];
   const values = (slot.choices ?? []).slice(0, CHOICES_READ_MAX);
   return fillLine(lines.menuSay, { choices: joined(lines, values) });
 }
 
-/** A choice in the caller's words. */
+/** Name of a choice in the caller's words. */
 function nameOf({ edge, phrases }: EdgeChoice): string {
   return phrases[0] ?? edge.label;
 }

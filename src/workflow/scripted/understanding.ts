@@ -1,5 +1,5 @@
-// Language understanding without a model: the meaning of a turn in a scripted node: a phrase of an edge, a key, a
-// value for a slot, or one of the few phrases that are valid anywhere.
+// Language understanding without a model: the meaning of a turn in a scripted node, which is a phrase of an edge, a
+// key, a value for a slot, or one of the few phrases that are valid anywhere.
 
 import { isGoodbye, phrasesOf, plainWords } from '../../model/control-phrases.ts';
 import { trustIn } from '../../model/word-trust.ts';
@@ -58,7 +58,7 @@ function takeWords(step: Step, turn: CallerTurnEvent): void {
   const [best] = ranked;
   const decision = withDoubt(step, turn, best, decide(ranked, turn.confidence));
   const target = decision === 'reject' ? undefined : best?.target;
-  // A whole phrase of the author's is never taken for a value.
+  // A whole phrase of the author is never taken for a value.
   const values = best?.fit === 1 ? [] : valuesIn(step, turn);
   if (target?.what === 'edge' && (decision === 'accept' || values.length === 0)) {
     takeChoice(step, turn, { target, decision, values });
@@ -77,7 +77,7 @@ function takeWords(step: Step, turn: CallerTurnEvent): void {
   }
 }
 
-/** A phrase of another step, which fits one of this step in part, is asked about. */
+/** The decision, with a confirmation for a phrase of another step that partly fits one of this step. */
 function withDoubt(
   step: Step,
   { text, source }: CallerTurnEvent,
@@ -138,18 +138,19 @@ function takeGlobal(step: Step, turn: CallerTurnEvent, name: GlobalName, certain
       repeat(step, step.lines.stillHere);
       break;
     case 'goodbye':
-      // A call is not ended by what a recogniser makes of a sound.
+      // A sound that was recognised as a goodbye must not end a call.
       if (certain && turn.source === 'chat') leave(step);
       else askToConfirm(step, turn, { what: 'goodbye' });
   }
 }
 
-/** At the begin, and in writing at any time. Later in a call it asks whether the agent is still there. */
+/** Whether the turn may be a greeting: at the beginning, and in a text chat at any time. Later in a call "hello" asks
+ *  whether the agent is still there. */
 function isGreeting({ state }: Step, { source }: CallerTurnEvent): boolean {
   return state.turns <= 1 || source === 'chat';
 }
 
-/** Keys: an edge of the node, or a value for its first open slot that keys can fill. */
+/** Handles keys: an edge of the node, or a value for its first open slot that keys can fill. */
 function takeKeys(step: Step, turn: CallerTurnEvent): void {
   const keys = turn.text.trim();
   const node = currentNode(step);
@@ -182,7 +183,7 @@ function valuesIn(step: Step, turn: CallerTurnEvent): SlotCandidate[] {
   return offers;
 }
 
-/** All phrases that are valid here. The author's come before the general ones. */
+/** All phrases that are valid here, the author's before the general ones. */
 function candidatesOf(step: Step): Candidate<Target>[] {
   const node = currentNode(step);
   const operator = operatorEdge(node);

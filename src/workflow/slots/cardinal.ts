@@ -47,7 +47,7 @@ const ORDINALS = [
 ];
 const TEN_ORDINALS: Record<string, number> = { twentieth: 20, thirtieth: 30 };
 
-/** Larger than spoken numbers; beyond it nothing is parsed. */
+/** Largest value, above spoken numbers; a larger one is not parsed. */
 const VALUE_MAX = 1_000_000_000;
 
 export interface NumberAt {
@@ -56,20 +56,20 @@ export interface NumberAt {
   to: number;
 }
 
-/** 0..19 from one word. */
+/** Value of one word, 0 to 19. */
 export function unitOf(word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
   const unit = UNITS.indexOf(word);
   return unit < 0 ? undefined : unit;
 }
 
-/** 20, 30 .. 90 from one word. */
+/** Value of one word, 20, 30 to 90. */
 export function tensOf(word: string | undefined): number | undefined {
   const tens = word === undefined ? -1 : TENS.indexOf(word);
   return tens < 0 ? undefined : (tens + 2) * 10;
 }
 
-/** 0..99 as spoken in a time or a year: "five", "twelve", "twenty three", "45". */
+/** Number 0 to 99 as spoken in a time or a year: "five", "twelve", "twenty three", "45". */
 export function smallNumberAt(words: readonly string[], at: number): NumberAt | undefined {
   const word = words[at];
   if (word !== undefined && /^\d{1,2}$/.test(word)) return { value: Number(word), to: at + 1 };
@@ -82,7 +82,7 @@ export function smallNumberAt(words: readonly string[], at: number): NumberAt | 
   return joins ? { value: tens + below, to: at + 2 } : { value: tens, to: at + 1 };
 }
 
-/** 1..31 from "third", "twenty third", "23rd", "23". */
+/** Ordinal 1 to 31: "third", "twenty third", "23rd", "23". */
 export function ordinalAt(words: readonly string[], at: number): NumberAt | undefined {
   const word = words[at] ?? '';
   const written = /^(\d{1,2})(?:st|nd|rd|th)?$/.exec(word);
@@ -119,7 +119,7 @@ export function cardinalAt(words: readonly string[], at: number): NumberAt | und
   return whole + value < VALUE_MAX ? { value: whole + value, to } : undefined;
 }
 
-/** 0..9900 and units: "five", "twenty five", "three hundred and six". Words only. */
+/** Number 0 to 9900 and units: "five", "twenty five", "three hundred and six". Words only. */
 function groupAt(words: readonly string[], at: number): NumberAt | undefined {
   const small = wordsOnly(words, at);
   if (small === undefined || small.value === 0 || words[small.to] !== 'hundred') return small;
@@ -133,7 +133,7 @@ function wordsOnly(words: readonly string[], at: number): NumberAt | undefined {
   return /\d/.test(words[at] ?? '') ? undefined : smallNumberAt(words, at);
 }
 
-/** "25 hundred", "3 thousand" in figures. */
+/** Figures with a scale: "25 hundred", "3 thousand". */
 function scaledBy(words: readonly string[], number: NumberAt): NumberAt {
   const scale = scaleOf(words[number.to]);
   if (scale === undefined || number.value * scale >= VALUE_MAX) return number;

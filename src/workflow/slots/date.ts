@@ -20,7 +20,7 @@ const MONTHS = [
   'december',
 ];
 const DAY_MS = 86_400_000;
-/** A day like 29 February is at most this many years away. */
+/** Years within which a day like 29 February occurs. */
 const YEARS_AHEAD_MAX = 8;
 
 interface DayAhead {
@@ -58,7 +58,7 @@ function relativeAt(words: readonly string[], at: number): DayAhead | undefined 
   return after ? { days: 2, to: at + 3 } : undefined;
 }
 
-/** "march twenty third", "march the 23rd 2027" */
+/** Day after the month: "march twenty third", "march the 23rd 2027". */
 function monthFirst(words: readonly string[], at: number): DayOfMonth | undefined {
   const month = monthOf(words[at]);
   if (month === undefined) return undefined;
@@ -67,7 +67,7 @@ function monthFirst(words: readonly string[], at: number): DayOfMonth | undefine
   return day === undefined ? undefined : withYear(words, month, day);
 }
 
-/** "twenty third of march", "23 march" */
+/** Day before the month: "twenty third of march", "23 march". */
 function dayFirst(words: readonly string[], at: number): DayOfMonth | undefined {
   const day = ordinalAt(words, at) ?? smallNumberAt(words, at);
   if (day === undefined) return undefined;
@@ -87,7 +87,7 @@ function withYear(
   return { month, day: day.value, year: year?.value, to: year?.to ?? day.to };
 }
 
-/** "2027", "twenty twenty seven", "two thousand and twenty seven" */
+/** Year: "2027", "twenty twenty seven", "two thousand and twenty seven". */
 function yearAt(words: readonly string[], at: number): { value: number; to: number } | undefined {
   if (/^20\d\d$/.test(words[at] ?? '')) return { value: Number(words[at]), to: at + 1 };
   const century =
@@ -123,7 +123,7 @@ function resolved(said: DayAhead | DayOfMonth, now: number): Date | undefined {
   return undefined;
 }
 
-/** Undefined for a day that the month does not have. */
+/** The date; undefined for a day that the month does not have. */
 function dayIn(year: number, month: number, day: number): Date | undefined {
   const date = new Date(Date.UTC(year, month, day));
   return date.getUTCMonth() === month && date.getUTCDate() === day ? date : undefined;

@@ -53,7 +53,7 @@ function amountAt(words: readonly string[], at: number): Amount | undefined {
   return withPart(words, { value: number.value, currency, to: number.to + 1 });
 }
 
-/** "and fifty cents", "fifty" after a whole amount */
+/** The amount with its part: "and fifty cents", or "fifty" after a whole amount. */
 function withPart(words: readonly string[], amount: Amount): Amount {
   const joined = words[amount.to] === 'and';
   const part = cardinalAt(words, joined ? amount.to + 1 : amount.to);

@@ -23,7 +23,7 @@ export function findNumbers(words: readonly string[]): SlotMatch[] {
   return touching ? [] : found;
 }
 
-/** "three point five" */
+/** The number with its fraction: "three point five". */
 function withFraction(
   words: readonly string[],
   whole: { value: number; to: number },

@@ -1,4 +1,4 @@
-// Finds a slot's value in what the caller said or pressed. Ambiguous words give no value: a value is never guessed.
+// Finds a slot's value in the caller's words or keys. Ambiguous words give no value.
 
 import type { SlotType } from '../../model/expected-input.ts';
 import type { SlotHint } from '../nodes/fields.ts';
@@ -12,7 +12,7 @@ import { type SlotMatch, slotWords } from './tokens.ts';
 import { findWeekdays } from './weekday.ts';
 import { parseYesNo } from './yes-no.ts';
 
-/** Entries with this many digits are confirmed before they count. */
+/** Number of digits from which an entry is confirmed before it counts. */
 const DIGITS_CONFIRMED_MIN = 4;
 const DIGITS_MAX_DEFAULT = 32;
 const NUMBER_KEYS_MAX = 9;
@@ -42,7 +42,7 @@ const finders: Record<OpenType, (words: readonly string[], now: number) => SlotM
 
 export interface SlotValue {
   value: string | number | boolean;
-  /** Its form in the confirmation. */
+  /** Form of the value in the confirmation. */
   spoken: string;
 }
 
@@ -93,13 +93,13 @@ export function parseKeys(slot: SlotHint, keys: string): SlotValue | undefined {
   }
 }
 
-/** Whether a value of this type is confirmed before it counts. */
+/** Whether a value of this type must be confirmed before it counts. */
 export function needsConfirmation(slot: SlotHint, value: SlotValue['value']): boolean {
   if (slot.type === 'date' || slot.type === 'money' || slot.type === 'spelling') return true;
   return slot.type === 'digits' && String(value).length >= DIGITS_CONFIRMED_MIN;
 }
 
-/** 1 is yes, 2 is no. */
+/** Yes or no by key: 1 is yes, 2 is no. */
 export function keyYesNo(keys: string): SlotValue | undefined {
   if (keys === '1') return { value: true, spoken: 'yes' };
   return keys === '2' ? { value: false, spoken: 'no' } : undefined;

@@ -40,7 +40,7 @@ function namedTime(word: string | undefined): { value: string; spoken: string } 
   return word === 'midnight' ? { value: '00:00', spoken: 'midnight' } : undefined;
 }
 
-/** "half past two", "quarter to nine", "ten minutes past four" */
+/** Time relative to an hour: "half past two", "quarter to nine", "ten minutes past four". */
 function relativeAt(words: readonly string[], at: number): Clock | undefined {
   const start = words[at] === 'a' ? at + 1 : at;
   const offset = offsetAt(words, start);
@@ -56,7 +56,7 @@ function relativeAt(words: readonly string[], at: number): Clock | undefined {
   return { hour: before, minute: 60 - offset.value, to, certain: true };
 }
 
-/** Minutes 1..59 before "past" or "to". */
+/** Minutes 1 to 59 before "past" or "to". */
 function offsetAt(words: readonly string[], at: number): { value: number; to: number } | undefined {
   if (words[at] === 'half') return { value: 30, to: at + 1 };
   if (words[at] === 'quarter') return { value: 15, to: at + 1 };
@@ -68,7 +68,7 @@ function offsetAt(words: readonly string[], at: number): { value: number; to: nu
     : minutes;
 }
 
-/** "14:30", "2.30", "1430" */
+/** Time in figures: "14:30", "2.30", "1430". */
 function figuresAt(words: readonly string[], at: number): Clock | undefined {
   const match = /^(\d{1,2})[:.](\d{2})$|^(\d{2})(\d{2})$/.exec(words[at] ?? '');
   if (match === null) return undefined;
@@ -77,7 +77,7 @@ function figuresAt(words: readonly string[], at: number): Clock | undefined {
   return { hour, minute, to: at + 1, certain: match[1] !== undefined };
 }
 
-/** "two", "two o'clock", "two thirty", "two oh five" */
+/** Time in words: "two", "two o'clock", "two thirty", "two oh five". */
 function spokenAt(words: readonly string[], at: number): Clock | undefined {
   const hour = smallNumberAt(words, at);
   if (hour === undefined || hour.value > 23) return undefined;
@@ -93,7 +93,7 @@ function spokenAt(words: readonly string[], at: number): Clock | undefined {
     : undefined;
 }
 
-/** "am", "in the afternoon", "this morning", "at night" */
+/** Half of the day: "am", "in the afternoon", "this morning", "at night". */
 function halfAt(words: readonly string[], at: number): { pm: boolean; to: number } | undefined {
   if (words[at] === 'am') return { pm: false, to: at + 1 };
   if (words[at] === 'pm') return { pm: true, to: at + 1 };
@@ -106,7 +106,7 @@ function halfAt(words: readonly string[], at: number): { pm: boolean; to: number
   return part === 'night' && to > at ? { pm: true, to: to + 1 } : undefined;
 }
 
-/** Hour 0..23, or as spoken if the half of the day is unknown; undefined for "14 am". */
+/** Hour 0 to 23, or as spoken if the half of the day is unknown; undefined for "14 am". */
 function hourOf(hour: number, pm: boolean | undefined): number | undefined {
   if (pm === undefined) return hour;
   if (hour > 12) return pm ? hour : undefined;

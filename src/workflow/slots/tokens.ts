@@ -12,10 +12,10 @@ const FILLERS = new Set(
   ).split(' '),
 );
 
-/** As recognisers write numbers: "$1,000", "12,500". */
+/** Numbers with thousands separators, as recognisers write them: "$1,000", "12,500". */
 const WITH_THOUSANDS = /(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])/g;
 
-/** Longer turns are no answers to a closed question; the rest is ignored. */
+/** Words of a turn that are read; longer turns are no answers to a closed question. */
 const WORDS_MAX = 100;
 
 export function slotWords(text: string): string[] {
@@ -31,7 +31,7 @@ export function slotWords(text: string): string[] {
     .slice(0, WORDS_MAX);
 }
 
-/** `2:30pm` is two words, `$25` two, a full stop at the end none. */
+/** The words of a token: `2:30pm` is two words, `$25` two, a full stop at the end none. */
 function split(word: string): string[] {
   const plain = word.replace(/^[.:']+|[.:']+$/g, '');
   const joined = /^([$€£])?(\d[\d.:]*)(am|pm)?$/.exec(plain);
@@ -52,7 +52,7 @@ export function standsAlone(words: readonly string[], from: number, to: number):
 /** A value found in words `from`..`to` (exclusive). */
 export interface SlotMatch {
   value: string | number | boolean;
-  /** Its form in the confirmation. */
+  /** Form of the value in the confirmation. */
   spoken: string;
   from: number;
   to: number;

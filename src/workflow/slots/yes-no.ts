@@ -16,7 +16,7 @@ const NEGATIONS = new Set([
   'never',
 ]);
 
-/** Undefined for anything that is neither. */
+/** True for yes, false for no; undefined for anything else. */
 export function parseYesNo(text: string): boolean | undefined {
   const plain = plainWords(text);
   if (phrasesOf('yes').includes(plain)) return true;

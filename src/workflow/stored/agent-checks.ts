@@ -1,5 +1,5 @@
-// Checks of an agent against what is stored: tools that it names and trigger paths of other agents, beside the rules of
-// the definition itself (graph/validate). Source: contract §5.1 to §5.3.
+// Checks of an agent against stored data: its tools, and trigger paths of other agents. The rules of the definition
+// itself are in graph/validate. Source: contract §5.1 to §5.3.
 
 import {
   nodeServiceProblems,
@@ -27,13 +27,13 @@ export interface AgentCheckDeps {
   store: Pick<Store, 'workflows' | 'tools'>;
 }
 
-/** For versions that shall hold calls. */
+/** Dependencies of checks for versions that are used in calls. */
 export interface VersionCheckDeps {
   store: Pick<Store, 'workflows' | 'tools' | 'modelConfigurations'>;
 }
 
-/** What can be stored: triggers have paths, and nothing in it contradicts itself. It may be incomplete.
- *  Throws WORKFLOW_INVALID for a new workflow, WORKFLOW_CONFLICT for an old one (contract §5.1). */
+/** The definition if it can be stored: triggers have paths, and there is no contradiction. It may be incomplete. Throws
+ *  WORKFLOW_INVALID for a new workflow, WORKFLOW_CONFLICT for an old one (contract §5.1). */
 export async function storableDefinition(
   deps: AgentCheckDeps & { random: Random },
   sent: WorkflowDefinition,
@@ -57,8 +57,8 @@ export async function storableDefinition(
   return { definition, triggerPaths: triggerPathsOf(definition) };
 }
 
-/** Everything that keeps a version from being published. Whether a language model is there to speak for
- *  its prompts is no part of it: that changes with the gateway's settings, not with the agent. */
+/** All problems that prevent the publication of a version. A missing language model is none: that depends on the
+ *  gateway's settings, not on the agent. */
 async function problemsOf(
   deps: VersionCheckDeps,
   organizationId: string,
@@ -74,7 +74,8 @@ async function problemsOf(
   ];
 }
 
-/** Services of nodes, over those that the call would have: wrong values, missing keys, languages that they lack. */
+/** Problems of nodes' services, over those that the call would have: wrong values, missing keys, languages that they
+ *  lack. */
 async function serviceProblems(
   { store }: VersionCheckDeps,
   organizationId: string,
@@ -103,7 +104,7 @@ function hasValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** Throws WORKFLOW_INVALID with everything that keeps the version from being published. */
+/** Throws WORKFLOW_INVALID with all problems that prevent the publication of the version. */
 export async function requireValid(
   deps: VersionCheckDeps,
   organizationId: string,
@@ -113,7 +114,7 @@ export async function requireValid(
   if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
 }
 
-/** What a valid version lacks on this gateway: without a language model, everything that needs one. */
+/** Warnings about a valid version on this gateway: without a language model, everything that needs one. */
 export function warningsOf(
   { definition }: WorkflowVersion,
   policy: DialoguePolicy,
@@ -136,7 +137,7 @@ function toolsNamedIn(
   return deps.store.tools.find(organizationId, toolUuidsOf(definition));
 }
 
-/** Trigger paths are unique across organizations. */
+/** Problems of trigger paths that other agents have: paths are unique across organizations. */
 async function takenTriggers(
   deps: AgentCheckDeps,
   definition: WorkflowDefinition,

@@ -1,6 +1,5 @@
-// Settings of an agent for an external PBX, which an organization switches on in its preferences. While
-// they are off they stay as they are stored: a form that hides them leaves them out, and no one else may
-// change them. Source: contract §5.1 and §5.5.
+// Settings of an agent for an external PBX, which an organization enables in its preferences. While disabled they stay
+// as stored: forms that hide them omit them, and no other client may change them. Source: contract §5.1 and §5.5.
 
 import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../errors/gateway-error.ts';
@@ -10,7 +9,7 @@ type Settings = Record<string, unknown>;
 
 const EXTERNAL = ['external_pbx_field_mappings', 'external_pbx_lead_headers'] as const;
 
-/** `sent` with what is stored of them, if they are off. Throws EXTERNAL_PBX_DISABLED for a change. */
+/** `sent` with the stored settings, if they are disabled. Throws EXTERNAL_PBX_DISABLED for a change. */
 export async function keepExternalPbx(
   { store }: { store: Pick<Store, 'organizations'> },
   organizationId: string,

@@ -1,13 +1,13 @@
-// The interface of a template, and functions that build the definitions beside it.
+// The interface of a template, and functions that build definitions.
 
 import type { WorkflowDefinition, WorkflowEdge, WorkflowNode } from '../../model/workflow.ts';
 
-/** An agent to start from. Ids are digits and do not change; triggers have no path. */
+/** An agent as a starting point. Ids are digits and do not change; triggers have no path. */
 export interface WorkflowTemplate {
   id: string;
   name: string;
   description: string;
-  /** ISO 8601. */
+  /** Time in ISO 8601 form. */
   createdAt: string;
   definition: WorkflowDefinition;
 }
@@ -22,7 +22,7 @@ export function step(
   return { id, type, position: { x, y }, data };
 }
 
-/** `path` is `<source>-<target>`, with a suffix where two edges join the same nodes. */
+/** An edge. `path` is `<source>-<target>`, with a suffix where two edges join the same nodes. */
 export function edge(
   path: string,
   label: string,

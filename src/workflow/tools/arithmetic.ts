@@ -4,16 +4,16 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 
-/** Longer than any expression in a telephone call. */
+/** Longest expression, above any in a telephone call. */
 const CHARACTERS_MAX = 500;
-/** Nested parentheses, signs and powers. */
+/** Deepest nesting of parentheses, signs and powers. */
 const DEPTH_MAX = 50;
-/** Digits beyond these are rounding errors of binary fractions. */
+/** Significant digits of a result. Further ones are rounding errors of binary fractions. */
 const DIGITS = 15;
 
 const TOKEN = /\s*(\*\*|[-+*/%^()]|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)/iy;
 
-/** Throws TOOL_ARGUMENTS for an invalid expression, and for one without a finite result. */
+/** Value of an expression. Throws TOOL_ARGUMENTS if it is invalid, or has no finite result. */
 export function evaluate(expression: string): number {
   if (expression.length > CHARACTERS_MAX) throw wrong('the expression is too long');
   const result = new Parser(tokensOf(expression)).whole();

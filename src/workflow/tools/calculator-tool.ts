@@ -7,7 +7,7 @@ import { checkedArguments, type ToolValues } from './parameters.ts';
 import { orElse, type ToolParameter } from './tool-fields.ts';
 import { defineTool } from './tool-type.ts';
 
-/** Constant: prompts may name it. */
+/** Name of the function. It must not change, as prompts may contain it. */
 const NAME = 'safe_calculator';
 
 const parameters: readonly ToolParameter[] = [
@@ -28,7 +28,7 @@ export const calculatorTool = defineTool({
   }),
 });
 
-/** Throws TOOL_ARGUMENTS. */
+/** Evaluates the expression. Throws TOOL_ARGUMENTS. */
 function calculate(given: ToolValues): { expression: string; result: number } {
   const { expression } = checkedArguments(parameters, given);
   const text = String(expression);

@@ -13,7 +13,7 @@ import {
 import { defineTool } from './tool-type.ts';
 
 const REASON_DESCRIPTION = 'Why the call ends, in a few words.';
-/** A disposition is a word or two; lists are sorted and filtered by it. */
+/** Longest reason. A disposition is a word or two; lists are sorted and filtered by it. */
 const REASON_CHARACTERS_MAX = 200;
 
 const config = z.object({
@@ -34,14 +34,14 @@ export const endCallTool = defineTool({
   }),
 });
 
-/** The reason, if the tool's author asks for one. */
+/** The reason as a parameter, if the tool's author wants one. */
 function parametersOf(settings: EndCallConfig): ToolParameter[] {
   if (!settings.endCallReason) return [];
   const description = settings.endCallReasonDescription || REASON_DESCRIPTION;
   return [{ name: 'reason', type: 'string', description, required: true }];
 }
 
-/** Null if none is asked for. Throws TOOL_ARGUMENTS. */
+/** The model's reason; null if the author wants none. Throws TOOL_ARGUMENTS. */
 function reasonGiven(settings: EndCallConfig, given: ToolValues): string | null {
   const { reason } = checkedArguments(parametersOf(settings), given);
   const text = typeof reason === 'string' ? reason.trim().slice(0, REASON_CHARACTERS_MAX) : '';

@@ -7,14 +7,14 @@ import { parametersSchema } from './parameters.ts';
 import type { ToolParameter } from './tool-fields.ts';
 import type { StoredTool, ToolFunction } from './tool-type.ts';
 
-/** Limit of the model services. */
+/** Longest name that the model services accept. */
 const NAME_CHARACTERS_MAX = 64;
-/** Part of a uuid, where a name has no allowed letter. */
+/** Characters of the uuid in the name of a tool that has no allowed letter. */
 const UUID_CHARACTERS = 8;
-/** Sixteen million suffixes: enough to distinguish the functions of a node. */
+/** Characters of a suffix: sixteen million suffixes distinguish the functions of a node. */
 const SUFFIX_CHARACTERS = 6;
 
-/** For a tool with one function: the tool's name. */
+/** The name of a tool's only function: the tool's name. */
 export function functionNameOf({ uuid, name }: { uuid: string; name: string }): string {
   const letters = name
     .toLowerCase()
@@ -25,7 +25,7 @@ export function functionNameOf({ uuid, name }: { uuid: string; name: string }): 
   return letters === '' ? `tool_${uuid.slice(0, UUID_CHARACTERS)}` : letters;
 }
 
-/** For a tool that is one function, named after the tool. */
+/** The only function of a tool, named after the tool. */
 export function soleFunction(
   tool: StoredTool,
   parameters: readonly ToolParameter[],
@@ -46,15 +46,16 @@ interface NamedTool {
 export interface NamedFunction<T extends NamedTool> {
   tool: T;
   function: ToolFunction;
-  /** Unique within the node; or, if `takenBy` is set, already used: the function cannot be called then. */
+  /** Name that is unique within the node; or, if `takenBy` is set, already used, so that the function cannot be
+   *  called. */
   name: string;
-  /** For example `the edge Done`. */
+  /** Owner of the name, for example `the edge Done`. */
   takenBy: string | undefined;
 }
 
-/** In the order of the tools. Edges get their names first, then the first tool with a name chosen by its author.
- *  A derived name that is too long, or already used in the node, gets a suffix, which depends on the function
- *  alone: the order of tools does not change it. */
+/** Names functions in the order of the tools. Edges get their names first, then the first tool with a name chosen by
+ *  its author. A derived name that is too long, or already used in the node, gets a suffix, which depends on the
+ *  function alone: the order of tools does not change it. */
 export function nameFunctions<T extends NamedTool>(
   edgeLabels: readonly string[],
   tools: readonly T[],

@@ -16,7 +16,7 @@ import {
 import { type ToolRequest, toolRequest } from './tool-request-builder.ts';
 import { defineTool } from './tool-type.ts';
 
-/** The caller waits in silence; a longer wait is not acceptable. */
+/** Longest timeout: the caller waits in silence. */
 const TIMEOUT_MS_MAX = 120_000;
 
 const config = z.object({
@@ -34,7 +34,7 @@ const config = z.object({
   customMessage: messageOrNull,
   customMessageType: z.enum(['text', 'audio']).nullable().default(null),
   customMessageRecordingId: referenceOrNull,
-  /** Replaces the flat arguments; any JSON object, its texts are templates. */
+  /** Body that replaces the flat arguments: any JSON object, whose texts are templates. */
   body_template: z.record(z.string(), z.unknown()).nullable().default(null),
 });
 type HttpApiConfig = z.infer<typeof config>;
@@ -65,8 +65,8 @@ interface Values {
   presets: ToolValues;
 }
 
-/** There is no call: templates with its variables are empty, `presets` replace them. Throws TOOL_ARGUMENTS,
- *  TOOL_URL. */
+/** Request of a test without a call: templates with a call's variables are empty, `presets` replace them. Throws
+ *  TOOL_ARGUMENTS, TOOL_URL. */
 function trialRequest(
   settings: HttpApiConfig,
   { given, presets }: Values,

@@ -6,7 +6,7 @@ import { orElse, referenceOrNull, requestUrl } from './tool-fields.ts';
 import { defineTool } from './tool-type.ts';
 
 const FUNCTION_NAME_MAX = 500;
-/** Names of a server's functions. */
+/** Function names of a server. */
 const FUNCTIONS_MAX = 200;
 const SECONDS_MAX = 3_600;
 
@@ -19,7 +19,7 @@ export const mcpTool = defineTool({
     tools_filter: orElse(z.array(z.string().max(FUNCTION_NAME_MAX)).max(FUNCTIONS_MAX), []),
     timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 30),
     sse_read_timeout_secs: orElse(z.int().min(0).max(SECONDS_MAX), 300),
-    /** Set by the gateway: a client's value is dropped. */
+    /** Functions that the gateway has found: a client's value is dropped. */
     discovered_tools: z
       .unknown()
       .optional()

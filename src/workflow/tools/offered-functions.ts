@@ -7,17 +7,17 @@ import { nameFunctions } from './function-name.ts';
 import { openTool, toolTypes } from './registry.ts';
 import type { NotOpened, OpenTool, ToolType } from './tool-type.ts';
 
-/** Model services refuse a request with more. Edges are always offered in addition. */
+/** Functions of a node's tools: model services refuse a request with more. Edges are always offered in addition. */
 const NODE_FUNCTIONS_MAX = 128;
 
 export interface OfferedFunction {
   uuid: string;
-  /** The tool's type, as metrics label it. */
+  /** Type of the tool, as metrics label it. */
   type: string;
   tool: OpenTool;
-  /** The tool's own name of the function. */
+  /** Name of the function within the tool. */
   key: string;
-  /** The name for the model. */
+  /** Function with its name for the model. */
   function: LlmTool;
 }
 
@@ -29,7 +29,7 @@ export interface SkippedTool {
   function?: string;
 }
 
-/** By node id. */
+/** Functions by node id. */
 export type NodeTools = ReadonlyMap<string, readonly OfferedFunction[]>;
 export const NO_TOOLS: NodeTools = new Map();
 

@@ -9,7 +9,7 @@ import type { PresetParameter, ToolParameter } from './tool-fields.ts';
 type ValueType = ToolParameter['type'];
 export type ToolValues = Record<string, unknown>;
 
-/** Variables for templates, and the time. */
+/** Variables for templates, and the current time. */
 export interface ToolContext {
   values: Record<string, unknown>;
   /** Wall clock, milliseconds since 1970. */
@@ -70,7 +70,7 @@ export function presetValues(
   return Object.fromEntries(entries);
 }
 
-/** Undefined for a value that cannot be converted to the type. */
+/** The value converted to the type; undefined if that is not possible. */
 function asType(value: unknown, type: ValueType): unknown {
   switch (type) {
     case 'string':

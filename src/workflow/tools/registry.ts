@@ -19,7 +19,7 @@ const RESERVED = ['native', 'integration'];
 const categories: string[] = [...rows.map(({ type }) => type), ...RESERVED];
 export const toolCategory = z.enum(categories);
 
-/** The shape for clients and for storage: one for each type. The parsed result has every field. */
+/** Shape of a definition for clients and for storage, one variant for each type. The parsed result has every field. */
 export const toolDefinition = z
   .discriminatedUnion('type', [
     rows[0].definition,

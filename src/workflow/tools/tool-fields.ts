@@ -12,10 +12,10 @@ const DESCRIPTION_MAX = 4_000;
 const TEMPLATE_MAX = 10_000;
 const URL_MAX = 4_000;
 const REFERENCE_MAX = 200;
-/** Two minutes of speech. */
+/** Longest message: two minutes of speech. */
 const MESSAGE_MAX = 2_000;
 
-/** `value` in place of null or absence. */
+/** The schema with `value` in place of null or absence. */
 export function orElse<S extends z.ZodType>(schema: S, value: z.output<S>) {
   return schema.nullish().transform((sent) => sent ?? value);
 }
@@ -27,9 +27,9 @@ export const referenceOrNull = z.string().max(REFERENCE_MAX).nullable().default(
 
 /** A message before a tool takes effect: none, a text, or a recorded clip. */
 export interface ToolMessage {
-  /** A template; empty for none. */
+  /** Text as a template; empty for none. */
   text: string;
-  /** The clip to play, by its id or its name; the text replaces a missing clip. */
+  /** Id or name of the clip to play; the text replaces a missing clip. */
   recordingId: string | null;
 }
 
@@ -40,7 +40,7 @@ export const messageFields = {
   audioRecordingId: referenceOrNull,
 };
 
-/** Source: contract §8.7. */
+/** The message of the fields. Source: contract §8.7. */
 export function toolMessageOf(fields: z.output<z.ZodObject<typeof messageFields>>): ToolMessage {
   const { messageType, customMessage, audioRecordingId } = fields;
   if (messageType === 'none') return { text: '', recordingId: null };
@@ -50,7 +50,7 @@ export function toolMessageOf(fields: z.output<z.ZodObject<typeof messageFields>
   };
 }
 
-/** The part up to the path is fixed; the rest may contain templates. */
+/** URL whose part up to the path is fixed; the rest may contain templates. */
 export const requestUrl = z.string().max(URL_MAX).refine(isRequestUrl, {
   error: 'must be an http:// or https:// address whose host is fixed and which holds no password',
 });
@@ -66,7 +66,7 @@ export const requestHeaders = orElse(
 
 const parameterName = z.string().trim().min(1).max(PARAMETER_NAME_MAX);
 
-/** Values from the model. */
+/** A parameter whose value comes from the model. */
 const toolParameter = z.object({
   name: parameterName,
   type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
@@ -75,7 +75,7 @@ const toolParameter = z.object({
 });
 export type ToolParameter = z.infer<typeof toolParameter>;
 
-/** Values from the author: fixed, or a template. */
+/** A parameter whose value comes from the author: fixed, or a template. */
 const presetParameter = z.object({
   name: parameterName,
   type: z.enum(['string', 'number', 'boolean', 'object', 'array']),

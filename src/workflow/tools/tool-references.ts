@@ -1,5 +1,5 @@
-// References of an agent's nodes to tools: whether the tools exist, and whether their function names are unique
-// within each node. Source: contract §5.3, §5.4.
+// Checks an agent's references to tools: whether the tools exist, and whether their function names are unique within
+// each node. Source: contract §5.3, §5.4.
 
 import type { Tool } from '../../model/tool.ts';
 import type { WorkflowDefinition, WorkflowNode, WorkflowProblem } from '../../model/workflow.ts';
@@ -10,19 +10,19 @@ import type { StoredTool } from './tool-type.ts';
 /** Different tools of one agent. */
 const TOOLS_MAX = 1_000;
 
-/** Each once; at most the first thousand. */
+/** Tool ids without repetition; at most the first thousand. */
 export function toolUuidsOf({ nodes }: WorkflowDefinition): string[] {
   return [...new Set(nodes.flatMap(referencesOf))].slice(0, TOOLS_MAX);
 }
 
-/** Each once, in the node's order. */
+/** Tool ids of a node without repetition, in its order. */
 function referencesOf({ data }: WorkflowNode): string[] {
   const { tool_uuids: uuids } = data;
   if (!Array.isArray(uuids)) return [];
   return [...new Set(uuids.filter((uuid) => typeof uuid === 'string'))];
 }
 
-/** `tools` are the existing ones, in any status. */
+/** References to tools that do not exist. `tools` are the existing ones, in any status. */
 export function unknownTools(
   definition: WorkflowDefinition,
   tools: readonly Pick<Tool, 'uuid'>[],

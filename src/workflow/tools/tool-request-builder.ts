@@ -5,14 +5,14 @@ import { renderObject } from '../variables/template-object.ts';
 import type { ToolContext, ToolValues } from './parameters.ts';
 import { encoded, renderedUrl } from './tool-url.ts';
 
-/** Callers wait in silence; a longer wait is not acceptable. */
+/** Longest timeout: the caller waits in silence. */
 const TIMEOUT_MS_MAX = 60_000;
 
 export interface ToolRequest {
   method: string;
   url: string;
   headers: Record<string, string>;
-  /** JSON; null for methods without a body. */
+  /** JSON body; null for methods without one. */
   body: string | null;
   credentialUuid: string | null;
   timeoutMs: number;
@@ -35,7 +35,7 @@ export interface RequestInput {
   context: ToolContext;
 }
 
-/** Throws TOOL_URL. */
+/** Builds the request. Throws TOOL_URL. */
 export function toolRequest(config: RequestConfig, input: RequestInput): ToolRequest {
   const values = { ...input.arguments, ...input.presets };
   const { now } = input.context;
@@ -55,13 +55,13 @@ export function toolRequest(config: RequestConfig, input: RequestInput): ToolReq
   };
 }
 
-/** The author may set another JSON content type. */
+/** Headers with a JSON content type, unless the author has set another one. */
 function asJson(headers: Record<string, string>): Record<string, string> {
   const isNamed = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   return isNamed ? headers : { ['Content-Type']: 'application/json', ...headers };
 }
 
-/** Appended to the author's query, whose spelling does not change. */
+/** Appends values to the author's query, whose spelling does not change. */
 function addQuery(url: URL, values: ToolValues): void {
   const query = Object.entries(values).map(([name, value]) => {
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value);

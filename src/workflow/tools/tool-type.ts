@@ -8,15 +8,15 @@ import { orElse, type ToolMessage } from './tool-fields.ts';
 import type { ToolRequest } from './tool-request-builder.ts';
 
 export interface ToolFunction {
-  /** The tool's own name of the function, unique within the tool. */
+  /** Name of the function within the tool. */
   key: string;
-  /** The name for the model, unless another function of the node has it. */
+  /** Name for the model, unless another function of the node has it. */
   name: string;
-  /** `author`: the tool's author can rename it, so a duplicate is an error. `derived`: made from a server's
-   *  names, so a duplicate gets a suffix. */
+  /** Origin of the name. `author`: the tool's author can rename it, so a duplicate is an error. `derived`: made from a
+   *  server's names, so a duplicate gets a suffix. */
   namedBy: 'author' | 'derived';
   description: string;
-  /** JSON Schema of an object. */
+  /** Parameters as the JSON Schema of an object. */
   parameters: Record<string, unknown>;
 }
 
@@ -42,11 +42,11 @@ export interface TransferSteps {
   /** The request to the server that returns the destination; undefined without one. Throws TOOL_URL,
    *  TOOL_ARGUMENTS. */
   resolverRequest(given: ToolValues, context: ToolContext): ToolRequest | undefined;
-  /** Said while the server is asked. */
+  /** Message while the server is asked. */
   waitMessage: ToolMessage;
   /** The destination without a server; empty if there is none. */
   knownDestination(context: ToolContext): string;
-  /** Undefined if the caller is connected at once. */
+  /** The announcement to the destination; undefined if the caller is connected at once. */
   announcement(context: ToolContext): TransferAnnouncement | undefined;
 }
 
@@ -54,36 +54,36 @@ export interface TransferSteps {
  *  call. */
 export interface TransferAnnouncement {
   text: string;
-  /** By a key, or by staying on the line. */
+  /** How the person accepts the call: by a key, or by staying on the line. */
   accept: 'key' | 'stay';
   refuseKey: string;
-  /** Time to press a key after the text. */
+  /** Seconds to press a key after the text. */
   decisionS: number;
   callerHears: 'music' | 'ringback';
-  /** Otherwise a provider that cannot announce a transfer connects both at once. */
+  /** Whether the transfer fails with a provider that cannot announce it. If not, both are connected at once. */
   isRequired: boolean;
 }
 
 /** A tool with its settings. */
 export interface OpenTool {
   functions: readonly ToolFunction[];
-  /** Throws TOOL_ARGUMENTS, TOOL_URL. */
+  /** Carries out a function call. Throws TOOL_ARGUMENTS, TOOL_URL. */
   call(key: string, given: ToolValues, context: ToolContext): ToolOutcome;
   /** The reply as the model sees it. Default: its status and its data. */
   resultOf?(key: string, reply: { status: number; data: unknown }): Record<string, unknown>;
-  /** The tool ends the conversation, so only the first such call of an answer counts. Default: false. */
+  /** Whether the tool ends the conversation, so that only the first such call of an answer counts. Default: false. */
   leavesConversation?: boolean;
   message?: ToolMessage;
   transfer?: TransferSteps;
-  /** Undefined if it cannot be tested without a call. */
+  /** Test without a call; undefined if that is not possible. */
   trial?: ToolTrial;
 }
 
 /** A tool's request outside a call. */
 export interface ToolTrial {
-  /** As the author wrote it, for a request that cannot be built. */
+  /** The request as the author wrote it, for one that cannot be built. */
   unsent: Pick<ToolRequest, 'method' | 'url' | 'headers'>;
-  /** `presets` replace the author's templates. Throws TOOL_ARGUMENTS, TOOL_URL. */
+  /** Builds the request. `presets` replace the author's templates. Throws TOOL_ARGUMENTS, TOOL_URL. */
   request(values: { given: ToolValues; presets: ToolValues }, now: number): ToolRequest;
 }
 
@@ -104,10 +104,10 @@ export interface ToolType<Type extends string = string, Config extends z.ZodType
 }
 
 interface ToolTypeDeclaration<Type extends string, Config extends z.ZodType> {
-  /** The word in a definition's `type` and a tool's category. */
+  /** Type in a definition's `type` and a tool's category. */
   type: Type;
   config: Config;
-  /** Absent for a type that is stored and not run. */
+  /** Opens a stored tool. Absent for a type that is stored and not run. */
   open?(config: z.output<Config>, tool: StoredTool): OpenTool;
 }
 

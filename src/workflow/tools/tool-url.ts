@@ -7,13 +7,13 @@ import { placeholders, render } from '../variables/template.ts';
 const URL_CHARACTERS_MAX = 4_000;
 const ORIGIN = /^https?:\/\/[^/?#]+/i;
 
-/** Whether it is an http or https address without a password whose scheme, host and port are fixed. */
+/** Whether it is an http or https URL without a password whose scheme, host and port are fixed. */
 export function isRequestUrl(template: string): boolean {
   const origin = ORIGIN.exec(template)?.[0];
   return origin !== undefined && !/[{}@\\\s]/.test(origin) && URL.canParse(origin);
 }
 
-/** Throws TOOL_URL. */
+/** The URL with its templates filled in. Throws TOOL_URL. */
 export function renderedUrl(template: string, context: Record<string, unknown>, now: number): URL {
   if (!isRequestUrl(template)) throw wrong('its host is not written out');
   const text = render(template, context, { now, encode: encoded });

@@ -25,10 +25,10 @@ const DESTINATION_CHARACTERS_MAX = 500;
 const RULES_MAX = 20;
 const ROUTES_MAX = 100;
 const VALUE_MAX = 500;
-/** Half a minute of speech, while the caller waits. */
+/** Longest announcement: half a minute of speech, while the caller waits. */
 const ANNOUNCEMENT_MAX = 500;
 const MESSAGE_CHARACTERS_MAX = 2_000;
-/** A minute of speech: values may be long, and the caller waits. */
+/** Longest spoken text: a minute of speech, as values may be long and the caller waits. */
 const SPOKEN_CHARACTERS_MAX = 1_000;
 
 const destination = z.string().max(DESTINATION_CHARACTERS_MAX);
@@ -67,7 +67,8 @@ const contextMapping = z.preprocess(
     .nullable(),
 );
 
-/** Older clients send a single rule's path and routes where its rules would be, and null in all of them for none. */
+/** Moves the path and routes of a single rule into its rules, as older clients send them, with null in all of them for
+ *  none. */
 function withRules(sent: unknown): unknown {
   if (!isObject(sent) || (sent['rules'] ?? null) !== null) return sent;
   const { rules: _none, context_path: path, routes: only, ...others } = sent;
@@ -77,7 +78,7 @@ function withRules(sent: unknown): unknown {
 
 /** Warm transfer: the agent announces the caller to the destination before it connects both. Not in the reference. */
 const warm = z.object({
-  /** Who calls, and why: a template. */
+  /** Template of the message: the caller, and the reason of the call. */
   message: z.string().trim().min(1).max(ANNOUNCEMENT_MAX),
   /** `key`: any key but `refuse_key` accepts the call. `stay`: staying on the line accepts it. */
   accept: orElse(z.enum(['key', 'stay']), 'key'),
@@ -85,7 +86,7 @@ const warm = z.object({
   /** Seconds to press a key after the message. */
   timeout: orElse(z.int().min(5).max(60), 15),
   caller_hears: orElse(z.enum(['music', 'ringback']), 'music'),
-  /** Over a provider that cannot do it: the transfer fails, or connects both at once. */
+  /** With a provider that cannot do it, the transfer fails, or connects both at once. */
   if_unsupported: orElse(z.enum(['fail', 'cold']), 'fail'),
 });
 
@@ -133,7 +134,7 @@ export const transferCallTool = defineTool({
   }),
 });
 
-/** Of two with the same name, the transfer's own precedes the resolver's. */
+/** The parameters. Of two with the same name, the transfer's own precedes the resolver's. */
 function parametersOf(config: TransferCallConfig): ToolParameter[] {
   const isDynamic = config.destination_source === 'dynamic';
   const asked = isDynamic ? (config.resolver?.parameters ?? []) : [];
@@ -141,7 +142,7 @@ function parametersOf(config: TransferCallConfig): ToolParameter[] {
   return [...config.parameters, ...asked.filter(({ name }) => !own.has(name))];
 }
 
-/** The destination without a server; empty if there is none. Not for dynamic destinations. */
+/** The destination without a server; empty if there is none, and for dynamic destinations. */
 function knownDestination(
   { destination_source: source, destination, context_mapping: mapping }: TransferCallConfig,
   { values, now }: ToolContext,
@@ -193,7 +194,7 @@ const resolved = z.object({
   }),
 });
 
-/** The server's destination, or why its reply is invalid. `data` may be anything. */
+/** The server's destination, or why its reply is invalid. `data` may have any form. */
 export function readResolved(
   status: number,
   data: unknown,

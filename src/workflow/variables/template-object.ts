@@ -4,11 +4,11 @@
 import { isObject } from '../../std/json.ts';
 import { type RenderOptions, render } from './template.ts';
 
-/** Deeper levels become null. Usual bodies have three or four. */
+/** Depth below which levels become null. Usual bodies have three or four. */
 const DEPTH_MAX = 20;
 /** Values, keys included, of one body; the rest is dropped. */
 const VALUES_MAX = 10_000;
-/** Length of all rendered texts of one body: receivers take about a megabyte. The rest is cut. */
+/** Characters of all rendered texts of one body: receivers accept about a megabyte. The rest is cut. */
 const CHARACTERS_MAX = 1_000_000;
 
 /** The template with every key and text rendered: a placeholder always becomes text, as in `{"run":

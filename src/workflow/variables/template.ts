@@ -7,26 +7,26 @@
 import { isObject } from '../../std/json.ts';
 import { builtInValue, isBuiltIn, zoneInText } from './built-in-variables.ts';
 
-/** A rendered text is cut here: prompts and lines are shorter, but context values may be longer. */
+/** Length at which a rendered text is cut: prompts and lines are shorter, but context values may be longer. */
 const RENDERED_CHARACTERS_MAX = 100_000;
 
 export interface Placeholder {
-  /** The indexes of `{{` and of the text after `}}`. */
+  /** Indexes of `{{` and of the text after `}}`. */
   start: number;
   end: number;
   path: string;
-  /** Replaces a missing value; undefined without a default. */
+  /** Text in place of a missing value; undefined without a default. */
   fallback: string | undefined;
 }
 
 export interface RenderOptions {
   /** Wall clock for the built-in variables, milliseconds since 1970. */
   now: number;
-  /** Applied to each value and default that is filled in. Default: none. */
+  /** Encoding of each inserted value and default. Default: none. */
   encode?: (text: string) => string;
 }
 
-/** Only own keys of `context` are read. Missing values without a default render as nothing. */
+/** Renders a template. Only own keys of `context` are read. Missing values without a default render as nothing. */
 export function render(
   template: string,
   context: Record<string, unknown>,
@@ -104,7 +104,7 @@ class Scanner {
     return { start, end: afterPath + 2, path, fallback: undefined };
   }
 
-  /** After the bar: a default, or `fallback:` and a default. */
+  /** The filter after the bar: a default, or `fallback:` and a default. */
   #filter(from: number, path: string): { end: number; fallback: string } | undefined {
     const wordEnd = this.#find(WORD_END, from);
     if (wordEnd === from) return undefined;

@@ -4,6 +4,7 @@ import { Passwords } from '../../../src/api/auth/passwords.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
+import { rounds } from '../../rounds.ts';
 
 const cheap = { log2N: 4, r: 1, p: 1 };
 
@@ -17,7 +18,7 @@ describe('passwords', () => {
         const isSame = password.normalize('NFKC') === other.normalize('NFKC');
         expect(await passwords.verify(other, stored)).toBe(isSame);
       }),
-      { numRuns: 50 },
+      { numRuns: rounds(50) },
     );
   });
 

@@ -12,6 +12,7 @@ import type {
 import { systemClock } from '../../../src/std/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
+import { rounds } from '../../rounds.ts';
 
 const { log } = quietLog();
 const never = new AbortController().signal;
@@ -42,7 +43,7 @@ describe('a body that is read in a thread', () => {
         const read = await Promise.all(bodies.map((body) => thread.read(body, 50, never)));
         expect(read).toEqual(bodies.map((body) => readJson(body, 50)));
       }),
-      { numRuns: 100 },
+      { numRuns: rounds(100) },
     );
   });
 

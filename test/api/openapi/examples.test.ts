@@ -21,7 +21,7 @@ interface Recorded {
   response?: unknown;
 }
 
-/** Of operations that take no key. */
+/** Examples of operations that take no key. */
 const open: Record<string, Example> = {
   signUp: { body: { email: 'jo@example.com', password: 'a long password', name: 'Jo' } },
   logIn: { body: { email: 'jo@example.com', password: 'a long password' } },

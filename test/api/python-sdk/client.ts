@@ -38,7 +38,7 @@ import {
 const DEADLINE_MS = 10_000;
 
 interface Asked<S extends z.ZodType> {
-  /** Of the answer. */
+  /** Schema of the answer. */
   model: S;
   json?: unknown;
   params?: Record<string, string | number | undefined>;

@@ -9,7 +9,7 @@ import { withStoredRuns } from './stored-runs.ts';
 const served = withApi();
 const stored = withStoredRuns(served);
 
-/** Of this process; its background work makes none in these tests. */
+/** Number of this process's statements so far; its background work makes none in these tests. */
 async function statements(): Promise<number> {
   const { values } = await storeSeconds.get();
   return values

@@ -6,6 +6,7 @@ import { designPhases, WEIGHT_ONE } from '../../../src/audio/resample/resample-f
 import { portableFilter } from '../../../src/audio/resample/resample-portable.ts';
 import { createResampler } from '../../../src/audio/resample/resampler.ts';
 import { loadAddon, loadWasm } from '../../../src/runtime/native-kernels.ts';
+import { rounds } from '../../rounds.ts';
 import { buildAddon, compiler } from '../../runtime/built-addon.ts';
 import { amplitudeAt, meanSquare, noise, powerDb, sine } from '../sine.ts';
 
@@ -87,7 +88,7 @@ describe.each(pairs)('from $fromHz to $toHz Hz', (pair) => {
           .map((to, i) => [...resampler.process(input.slice(edges[i], to))]);
         expect(pieces.flat()).toEqual(whole);
       }),
-      { numRuns: 20 },
+      { numRuns: rounds(20) },
     );
   });
 

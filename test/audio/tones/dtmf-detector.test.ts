@@ -10,6 +10,7 @@ import {
   DTMF_LOW_HZ,
 } from '../../../src/audio/tones/dtmf-frequencies.ts';
 import { dtmfTones } from '../../../src/audio/tones/tone-generator.ts';
+import { rounds } from '../../rounds.ts';
 import { type FrameTaker, hourOfMusic, hourOfNoise, hourOfSpeech, hourOfTones } from '../hours.ts';
 import { noise } from '../sine.ts';
 
@@ -104,7 +105,7 @@ describe('all sixteen keys are detected, each once,', () => {
       fc.property(fc.integer({ min: 1, max: 1_000 }), (chunk) => {
         expect(heardIn(pcm, chunk)).toBe('159D');
       }),
-      { numRuns: 30 },
+      { numRuns: rounds(30) },
     );
   });
 

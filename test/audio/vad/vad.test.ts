@@ -13,6 +13,7 @@ import {
 } from '../../../src/audio/vad/vad-kernel.ts';
 import { portableVadKernel } from '../../../src/audio/vad/vad-portable.ts';
 import { loadAddon, loadWasm } from '../../../src/runtime/native-kernels.ts';
+import { rounds } from '../../rounds.ts';
 import { buildAddon, compiler } from '../../runtime/built-addon.ts';
 import { Ear, modelOn, spoken, vadWeights } from './vad-fixture.ts';
 
@@ -174,7 +175,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
           }
           ear.close();
         }),
-        { numRuns: 30 },
+        { numRuns: rounds(30) },
       );
     }),
   );
@@ -192,7 +193,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
           for (const ear of ears) ear.close();
           expect(largestDifference(one, other)).toBeLessThan(within);
         }),
-        { numRuns: 40 },
+        { numRuns: rounds(40) },
       );
     }),
   );

@@ -15,7 +15,7 @@ import { runRequests } from './run-requests.ts';
 
 const CONTACTS = 100_000;
 const SECONDS = 10;
-/** Of those that look through all rows: others are served beside them. */
+/** Rate of reads that scan all rows; others are served beside them. */
 const LONG_READS = { perSecond: 2, seconds: SECONDS };
 const LONG = ['progress', 'byNumber', 'newestOfOrganization'];
 /** Each leaves an open call behind. */
@@ -25,7 +25,7 @@ const { values } = parseArgs({
   options: {
     engine: { type: 'string', default: 'server' },
     runs: { type: 'string', default: '100000' },
-    /** Of each run. */
+    /** Number of events of each run. */
     events: { type: 'string', default: '0' },
     rounds: { type: 'string', default: '3' },
     /** Lists and details per second. */
@@ -100,7 +100,7 @@ function report(rounds: readonly Round[]): void {
   if (slow.length > 0) console.table(slow);
 }
 
-/** Of the embedded engine: what its log says of statements above its limit, the slowest of each first. */
+/** Slow statements in the embedded engine's log, the slowest of each first. */
 function slowStatements(): { ms: number; times: number; traffic: string; sql: string }[] {
   const found = new Map<string, { ms: number; times: number; traffic: string; sql: string }>();
   for (const line of readFileSync(gateway.logFile, 'utf8').split('\n')) {

@@ -8,7 +8,7 @@ type Requests = (index: number) => LoadRequest;
 /** Coprime to every number of runs here: consecutive requests hit runs far apart. */
 const STRIDE = 7_919;
 const PAGE_RUNS = 50;
-/** Of the filtered list. */
+/** Pages of the filtered list. */
 const PAGES = 5;
 
 export function runRequests({ agent, stored }: ApiGateway) {

@@ -15,7 +15,7 @@ const YEAR_S = 365 * 86_400;
 
 export interface Stored {
   runs: number;
-  /** Of each run. */
+  /** Number of events of each run. */
   events: number;
   contacts: number;
 }

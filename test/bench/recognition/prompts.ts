@@ -21,7 +21,7 @@ const ENGLISH = 'en_US_f_Allison';
 const DAYS = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ');
 const GLOBALS = ['repeat that', 'help', 'goodbye'];
 const MENU = ['book an appointment', 'make an appointment', 'cancel an appointment', ...GLOBALS];
-/** Of the unexpected prompts of a reader, which have 1 to 4.5 s. */
+/** Selects every eighth of a reader's unexpected prompts, which have 1 to 4.5 s. */
 const EVERY = 8;
 const SAMPLES_MIN = 8_000;
 const SAMPLES_MAX = 36_000;

@@ -26,7 +26,7 @@ export interface Outcome {
   confidence: number;
   /** `rejected` also where a rival was recognised: the dialogue gets no expected words. */
   trust: WordTrust;
-  /** Of an answer: whether its meaning was recognised. */
+  /** Whether the meaning of an answer was recognised. */
   isRight: boolean;
 }
 

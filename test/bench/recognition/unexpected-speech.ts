@@ -26,7 +26,7 @@ export interface Row {
   count: number;
   accepted: number;
   asked: number;
-  /** Of expected speech: accepted as something else. */
+  /** Number of expected answers that were accepted as something else. */
   wrong: number;
 }
 

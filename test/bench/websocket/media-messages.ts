@@ -13,7 +13,7 @@ import { wires } from '../../load/wires/wires.ts';
 /** A round that nothing else of a busy machine comes between is among them. */
 const ROUNDS = 50;
 const FRAME_MS = 20;
-/** Of mu-law. */
+/** Bytes of mu-law audio in a millisecond. */
 const BYTES_PER_MS = 8;
 const BYTES_MAX = 64 * 1024;
 const TEXT = 0x81;
@@ -45,7 +45,7 @@ function fastest(times: number, step: () => void): number {
 }
 
 class Rig {
-  /** Of the gateway: as many as one message may carry. */
+  /** Frames in one message of the gateway: as many as one message may carry. */
   readonly framesPerMessage: number;
   readonly #session: SocketMediaSession;
   readonly #messages: Buffer[];

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CHARACTERS_MAX, TURNS_MAX } from '../../../src/call/chat/text-chat.ts';
 import type { TextChat } from '../../../src/store/runs/text-chat.ts';
+import { rounds } from '../../rounds.ts';
 import { withStore } from '../../store/engines.ts';
 import { agent, definition, edge, end, start } from '../../workflow/definitions.ts';
 import { drinks, GOODBYE, GREETING } from '../call-harness.ts';
@@ -250,7 +251,7 @@ describe('a chat that is taken back', () => {
           );
         },
       ),
-      { numRuns: 8 },
+      { numRuns: rounds(8) },
     );
   }, 30_000);
 });

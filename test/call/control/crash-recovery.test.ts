@@ -15,7 +15,7 @@ import {
 } from '../call-harness.ts';
 
 const held = withCallHarness();
-/** Of a recording, what a killed process has not written yet. */
+/** Seconds of a recording that a killed process has not written yet. */
 const LOST_S_MAX = 1.5;
 const RECORDED_BYTES_S = 32_000;
 

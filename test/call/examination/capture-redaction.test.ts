@@ -27,7 +27,7 @@ function captureWith(redacted: CaptureRedaction): CallCapture {
   return new CallCapture({ clock: new FakeClock(), redaction: redacted, about });
 }
 
-/** Of this process alone: other programs of the machine do not count. */
+/** Processor time of this process in milliseconds; other programs of the machine do not count. */
 function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -6,6 +6,7 @@ import type { EventFeed, FeedMessage } from '../../../src/call/log/event-feed.ts
 import { OrganizationFeed } from '../../../src/call/log/organization-feed.ts';
 import { RunFeed } from '../../../src/call/log/run-feed.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
+import { rounds } from '../../rounds.ts';
 import { engines } from '../../store/databases.ts';
 import { type TestStore, withStore } from '../../store/engines.ts';
 import { type RunMaker, runMaker } from '../../store/runs/run-rows.ts';
@@ -177,7 +178,7 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
       fc.asyncProperty(fc.string(), async (id) => {
         expect(words(await readAll(feedOf(id)))).toEqual([`${run.id}:started`, `${run.id}:t1`]);
       }),
-      { numRuns: 20 },
+      { numRuns: rounds(20) },
     );
   });
 });
@@ -259,6 +260,6 @@ describe('a client of an organization that is disconnected again and again', () 
         expect(told.filter(isOf)).toEqual(client.expected.filter(isOf));
       }
     });
-    await fc.assert(property, { numRuns: 25 });
+    await fc.assert(property, { numRuns: rounds(25) });
   }, 60_000);
 });

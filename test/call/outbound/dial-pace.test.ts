@@ -4,7 +4,7 @@ import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 interface Asked {
   ratePerSecond?: number;
-  /** Of the account. */
+  /** Limit of the account. */
   callsPerSecond?: number | null;
   waitMs?: number;
 }

@@ -14,7 +14,7 @@ const held = withCallHarness();
 /** After the last word, as a service that is asked for early ends has it. */
 const EAGER_MS = 200;
 const END_MS = 500;
-/** Of the model. */
+/** Milliseconds to the model's first token. */
 const FIRST_TOKEN_MS = 400;
 
 interface Talk {

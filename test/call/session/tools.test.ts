@@ -405,7 +405,7 @@ describe('a transfer over a PBX', () => {
 
   it.each([
     ['TRANSFER_BUSY', 'busy', 'The destination is busy.'],
-    ['TRANSFER_NO_ANSWER', 'no_answer', 'Nobody answers at the destination.'],
+    ['TRANSFER_NO_ANSWER', 'no_answer', 'The destination does not answer.'],
     ['TRANSFER_FAILED', 'call_failed', 'The destination could not be reached.'],
   ] as const)(
     'that fails with %s is explained to the model as %s',

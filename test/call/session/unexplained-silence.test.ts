@@ -1,4 +1,4 @@
-// Two hundred calls at once with a recogniser, a model, a tool and a voice that are late, break off, flood, answer nothing, or
+// Many calls at once with a recogniser, a model, a tool and a voice that are late, break off, flood, answer nothing, or
 // write what is no speech. After each turn of the caller, the time without any sound until the agent has said its last word.
 
 import { describe, expect, it, vi } from 'vitest';
@@ -8,13 +8,14 @@ import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { faultyModel, type Script } from '../../fakes/call/faulty-model.ts';
 import { FakeStt, FakeTts } from '../../fakes/speech-services.ts';
+import { rounds } from '../../rounds.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
 import type { Stream } from '../stream.ts';
 import { withToolsAnd } from './tools-harness.ts';
 
 const held = withCallHarness();
 
-const CALLS = Number(process.env['SILENCE_CALLS'] ?? 200);
+const CALLS = rounds(50, 2_000);
 const WATCHED_MS = 26_000;
 const SILENCE_MS_MAX = 2_500;
 
@@ -25,7 +26,7 @@ const FLOOD = 'and then there is one more thing that i would like to tell you '.
 interface Way {
   name: string;
   model: Script;
-  /** Of the second model; default: it answers. */
+  /** Script of the second model; default: it answers. */
   second?: Script;
   /** What becomes of the caller's words. Default: they are final 40 ms after the turn. */
   words?: 'late' | 'never final' | 'empty' | 'twice' | 'recogniser dies';

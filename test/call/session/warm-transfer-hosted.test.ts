@@ -170,7 +170,7 @@ describe('a warm transfer over a hosted provider', () => {
 
   it.each([
     ['busy', 'busy', 'The destination is busy.'],
-    ['no-answer', 'no_answer', 'Nobody answers at the destination.'],
+    ['no-answer', 'no_answer', 'The destination does not answer.'],
     ['failed', 'call_failed', 'The destination could not be reached.'],
   ])(
     'to somebody who is %s brings the caller back to the agent',

@@ -99,7 +99,7 @@ describe('a transfer that is announced to the destination', () => {
         {
           status: 'transfer_failed',
           reason: 'declined',
-          message: 'Somebody answered at the destination, but did not take the call.',
+          message: 'The destination answered, but did not accept the call.',
         },
       ]);
       await harness.heardOut(caller);
@@ -178,7 +178,8 @@ describe('at a provider without announcements before a transfer', () => {
       {
         status: 'transfer_failed',
         reason: 'provider_does_not_support_warm_transfer',
-        message: 'Over this line nobody can be spoken to before a call is transferred to them.',
+        message:
+          'This line does not support an announcement to the destination before the transfer.',
       },
     ]);
     expect(harness.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);

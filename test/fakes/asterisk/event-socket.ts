@@ -27,7 +27,7 @@ export interface EventSocketMeans {
   isReadOnly: boolean;
   /** Undefined: never answered. */
   rest: (request: RestRequest) => Promise<RestAnswer | undefined>;
-  /** Of the connection that Asterisk opened; undefined: a client opened it. */
+  /** Session of the connection that Asterisk opened; undefined: a client opened it. */
   outbound?: OutboundSession | undefined;
 }
 

@@ -5,7 +5,7 @@
 import type { Pbx } from './pbx.ts';
 import type { AriEvent, EventSink } from './stasis.ts';
 
-/** Of a session without a connection; Asterisk has no limit. */
+/** Events queued for a session without a connection; Asterisk has no limit. */
 const QUEUED_MAX = 10_000;
 
 export class OutboundSession implements EventSink {

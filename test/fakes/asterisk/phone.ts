@@ -14,7 +14,7 @@ const HEARD_FRAMES_MAX = 90_000;
 
 /** 20 ms as the person at the telephone hears them. */
 export interface HeardFrame {
-  /** Of the clock's monotonic time, the beginning. */
+  /** Beginning, in the clock's monotonic milliseconds. */
   atMs: number;
   /** 160 samples; silence where nothing came. */
   pcm: Int16Array;

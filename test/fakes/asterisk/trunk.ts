@@ -31,7 +31,7 @@ export interface Prepared {
 
 export interface DialFacts {
   id: string;
-  /** Of the second half of a Local channel; none: the first one's with `;2`. */
+  /** Id of the second half of a Local channel; default: the first one's with `;2`. */
   otherId?: string;
   /** `Local/<ext>@<context>[/n]`, `PJSIP/<ext>@<endpoint>`, `PJSIP/<number>`. */
   endpoint: string;

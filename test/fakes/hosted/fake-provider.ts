@@ -18,7 +18,7 @@ import type { HostedFakeOptions, Mischief } from './hosted-fake.ts';
 const RING_AFTER_MS = 50;
 export const VERDICT_AFTER_MS = 1_500;
 const BODY_BYTES_MAX = 1024 * 1024;
-/** Of a timer of Node. */
+/** Longest timer of Node, in milliseconds. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export interface RestQuestion {

@@ -1,6 +1,7 @@
 // A fake provider as tests, demo and load see it, whatever provider it is. Each has one row (`hosted-rows.ts`).
 
 import type { ProviderName } from '../../../src/model/provider.ts';
+import type { Clock } from '../../../src/std/clock.ts';
 import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';
 import type { HostedOptions } from '../../../src/telephony/provider/rest-client.ts';
 import type { AccountState, Routing } from './account-state.ts';
@@ -19,12 +20,14 @@ export interface HostedFakeOptions {
   gatewayUrl: string;
   /** Numbers of the account, `+` and digits. A number without a URL of its own rings at the gateway's inbound route. */
   numbers: readonly string[];
-  /** Of the REST interface. Default: any port of this machine alone. */
+  /** Port of the REST interface. Default: any port of this machine alone. */
   port?: number;
   host?: string;
   /** Where a public URL is really reached, if not where it says. Signatures are over the public one. */
   reach?: (url: string) => string;
   mischief?: Mischief;
+  /** Default: real time. */
+  clock?: Clock;
 }
 
 export interface HostedFake extends Routing {

@@ -49,6 +49,11 @@ export class FakeXmlCall extends DocumentCall<Verb> {
     this.#callbacks = options.sender.callbacks(options.mischief);
   }
 
+  /** Since the call exists. */
+  get ageMs(): number {
+    return this.#options.clock.now() - this.startedAt.getTime();
+  }
+
   get wasAnswered(): boolean {
     return this.#wasAnswered;
   }

@@ -189,7 +189,7 @@ class Flux implements SessionHandler {
   readonly #session: SttSession;
   readonly #hasEager: boolean;
   readonly #thresholds: Record<string, number> = {};
-  /** Of the next message: the first has 0. */
+  /** Number of the next message; the first has 0. */
   #sequence = 0;
   #turn = 0;
   #words: HeardWord[] = [];

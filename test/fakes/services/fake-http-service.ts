@@ -8,7 +8,7 @@ export interface HttpAsked {
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** Of a form: its fields in order, and the bytes of its file. */
+  /** Fields of a form in order; `file` has the bytes of its file. */
   fields: [string, string][];
   file: Buffer;
   /** The client ended the request before its answer was complete. */

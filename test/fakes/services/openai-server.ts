@@ -38,7 +38,7 @@ export function startOpenAiServer(
   });
 }
 
-/** Of functions, offered or called. */
+/** Refusal of a function name that the service does not accept, whether offered or called. */
 function nameRefusal(body: Record<string, unknown>): Reply | undefined {
   const names = JSON.stringify([body['tools'], body['messages']]).matchAll(
     /"function":\{"name":"([^"]*)"/g,

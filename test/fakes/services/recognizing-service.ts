@@ -56,7 +56,7 @@ export interface RecognizingOptions {
   lastMs?: number;
   /** It has no room, as the embedded one says it. */
   refuses?: boolean;
-  /** Of each session, in their order; the last one counts on. */
+  /** Faults of each session, in their order; the last one counts on. */
   faults?: (nth: number) => SessionFaults;
 }
 
@@ -111,7 +111,7 @@ class Session implements Recognizer {
   #isEager = false;
   /** Answers on their way: until they are there, nothing is sent unasked. */
   #due = 0;
-  /** Of a service that gets speech only. */
+  /** Gate of a service that gets speech only. */
   readonly #gate = createGatedAudio((samples) => this.#hear(samples));
 
   constructor(

@@ -7,7 +7,7 @@ import { CallWebhooks, type WebhookOptions } from './webhooks.ts';
 
 export interface TelnyxCallOptions extends HostedCallOptions {
   connectionId: string;
-  /** Of the application, or of the dial. */
+  /** Webhook URL of the application, or of the dial. */
   webhookUrl: string;
   clientState: string | null;
   webhooks: WebhookOptions;

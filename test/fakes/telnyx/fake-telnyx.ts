@@ -131,7 +131,7 @@ class Fake extends FakeProvider<TelnyxCall> implements FakeTelnyx {
       id: `v3:${randomUUID()}`,
       connectionId,
       clock: this.clock,
-      webhooks: { privateKey, reach: this.reach, mischief: this.mischief },
+      webhooks: { privateKey, reach: this.reach, mischief: this.mischief, clock: this.clock },
     });
     call.conferences = this.conferences;
     this.account.calls.set(call.id, call);

@@ -1,6 +1,7 @@
 // Telnyx' side of webhooks: JSON with a real Ed25519 signature, repeated until it is accepted.
 
 import { type KeyObject, sign } from 'node:crypto';
+import type { Clock } from '../../../src/std/clock.ts';
 import type { Mischief } from '../hosted/hosted-fake.ts';
 import { postWebhook, StatusQueue } from '../hosted/webhooks.ts';
 
@@ -14,6 +15,7 @@ export interface WebhookOptions {
   /** Where a public URL is really reached. */
   reach: (url: string) => string;
   mischief: Mischief;
+  clock: Clock;
 }
 
 /** The webhooks of one call: one after the other. */
@@ -38,7 +40,7 @@ export class CallWebhooks {
 
   async #deliver(url: string, event: Record<string, unknown>): Promise<void> {
     for (const [attempt, pauseMs] of [0, ...PAUSES_MS].entries()) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await new Promise<void>((resolve) => this.#options.clock.after(pauseMs, resolve));
       const status = await this.#post(url, {
         ...event,
         meta: { attempt: attempt + 1, delivered_to: url },
@@ -50,7 +52,7 @@ export class CallWebhooks {
   /** 0 if the gateway could not be reached. */
   async #post(url: string, body: Record<string, unknown>): Promise<number> {
     const text = JSON.stringify(body);
-    const timestamp = String(Math.floor(Date.now() / 1_000));
+    const timestamp = String(Math.floor(this.#options.clock.now() / 1_000));
     const signature = sign(null, Buffer.from(`${timestamp}|${text}`), this.#options.privateKey);
     const { status } = await postWebhook({
       reachUrl: this.#options.reach(url),

@@ -71,7 +71,7 @@ function answerVobiz(
 
 function readLive(call: XmlCall | undefined, status: string): RestAnswer {
   if (call === undefined || call.isOver || status !== 'live') return refusal(404, 'not found');
-  const isNew = Date.now() - call.startedAt.getTime() < LISTED_AFTER_MS;
+  const isNew = call.ageMs < LISTED_AFTER_MS;
   if (call.direction === 'inbound' && isNew) return refusal(404, 'not found');
   return { status: 200, body: { call_status: call.word, call_uuid: call.id } };
 }

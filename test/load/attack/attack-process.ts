@@ -15,7 +15,7 @@ import { type NewCallFigures, newCallFigures, runNewCalls } from './new-calls.ts
 
 export interface AttackOptions extends Account {
   url: string;
-  /** Of the organization whose calls are measured. */
+  /** API key of the organization whose calls are measured. */
   apiKey: string;
   workflowId: string;
   webhookUrl: string;

@@ -34,7 +34,7 @@ const CONTEXT_KEYS = 1_900;
 /** More than a body may have. */
 const KEYS = 170_000;
 
-/** Of 50 requests. The heavy kinds are as rare as a client's bandwidth makes them. */
+/** Requests of each kind in 50. The heavy kinds are as rare as a client's bandwidth makes them. */
 const SHARES: Readonly<Record<string, number>> = {
   anonymousLogIn: 8,
   anonymousBody: 6,

@@ -23,8 +23,7 @@ export interface NewCallOptions extends Account {
   to: string;
   /** Goes into call ids: no other measurement at this gateway has it. */
   series: number;
-  /** Of the measurement that runs; undefined: none does. A call counts where it began: one that was on its way when a
-   *  measurement ended is none of the next one's. */
+  /** Figures of the current measurement; undefined without one. A call counts for the measurement in which it began. */
   figures: () => NewCallFigures | undefined;
 }
 

@@ -50,7 +50,7 @@ export class ConversingCaller implements Caller {
     noticed: Noticed;
     phrase: VoicedPhrase;
     payloadOf: Wire['payloadOf'];
-    /** Of the call, below 65,536. */
+    /** Number of the call, below 65,536. */
     index: number;
     /** Silence after the agent's answer; longer where its voice may fail within it. */
     pauseMs?: number;

@@ -72,7 +72,7 @@ export function readMetrics(text: string): GatewayMetrics {
   };
 }
 
-/** Of a metric's name, with its first label if it has one; further labels may follow. */
+/** Values of a metric, by its name, with its first label if it has one; further labels may follow. */
 function valuesOf(lines: readonly string[], metric: string): number[] {
   const name = metric.replace(/\}$/, '');
   return lines

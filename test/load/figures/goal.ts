@@ -18,16 +18,16 @@ const ATTACK_LIMITS = {
 } as const;
 /** Beside calls that are placed; the figures' own names. */
 const OUTBOUND_LIMITS = { startsFailed: 0, startP99Ms: 150, dialLateP99Ms: 150 } as const;
-/** Of those that were to be placed: the last second's may come after it. */
+/** Share of the calls that were to be placed: the last second's may come after it. */
 const OUTBOUND_SHARE_MIN = 0.98;
-/** Of conversations by streaming services; the figures' own names. */
+/** Limits for conversations by streaming services, under the figures' own names. */
 const SERVICE_LIMITS = { innerP50Ms: 5, innerP95Ms: 20, frameP95Ms: 180, unanswered: 0 } as const;
 /** With a recogniser and a voice of each call. */
 const RSS_PER_CALL_KB_MAX_WITH_SERVICES = 1_536;
 /** A load process that is later than this itself, or that has no CPU time left, measures itself. */
 const CLIENT_DELAY_MS_MAX = 5;
 const CLIENT_CPU_PERCENT_MAX = 85;
-/** Of one core, used by others. */
+/** Processor time of other programs in percent of one core. */
 const OTHERS_CPU_PERCENT_MAX = 25;
 
 /** What is not as it must be, one line for each; empty if the goal is held. What was not measured does not

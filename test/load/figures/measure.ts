@@ -55,7 +55,7 @@ export interface LoadFigures
 }
 
 interface Usage {
-  /** Of one core. */
+  /** Processor time of the gateway in percent of one core. */
   gatewayCpuPercent: number | null;
   gatewayCpuPerCallPercent: number | null;
   gatewayRssKb: number | null;

@@ -56,7 +56,7 @@ export function highestHeld(steps: readonly Step[]): Step | undefined {
   return steps.filter(({ misses }) => misses.length === 0).at(-1);
 }
 
-/** Of each figure the median of all runs; failures are those of all. */
+/** The median of each figure over all runs; failures are those of all runs. */
 export function medianOf(runs: readonly LoadFigures[]): LoadFigures {
   const [first] = runs;
   if (first === undefined) throw new Error('no run');

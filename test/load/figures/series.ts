@@ -28,7 +28,7 @@ export interface Look {
 export interface SeriesFigures
   extends Omit<LoadSummary, 'answers' | 'said'>,
     Partial<TranscriptFigures> {
-  /** Of the primary services. */
+  /** Outages of the primary services. */
   outages?: number;
   serviceFaults?: Record<string, number>;
   /** At rest, before the first call and after the last. */

@@ -41,7 +41,7 @@ export interface ServiceFigures {
 export function serviceFigures(of: {
   times: ServiceTimes;
   heard: readonly AnswerHeard[];
-  /** Of the gateway's metrics, before and after. */
+  /** The gateway's metrics, before and after. */
   metrics: readonly [string, string];
   cpuPercent: number;
   delayP99Ms: number;
@@ -81,7 +81,7 @@ export function serviceFigures(of: {
   };
 }
 
-/** Of a metric, all workers together. */
+/** Sum of a metric over all workers. */
 function countOf(text: string, metric: string): number {
   const lines = text.matchAll(new RegExp(`^${metric}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -14,7 +14,7 @@ import type { Dial, OutboundAnswer, OutboundOrder } from './outbound-process.ts'
 export interface OutboundOptions {
   kind: (typeof OUTBOUND)[number];
   perSecond: number;
-  /** Of the measurement. */
+  /** Duration of the measurement. */
   seconds: number;
 }
 
@@ -136,7 +136,7 @@ async function turnsOf(database: Client, campaignId: string): Promise<Map<string
   }
 }
 
-/** Of the dials whose turn is known. */
+/** Lateness of the dials whose turn is known. */
 export function latenessOf(dials: readonly Dial[], turns: ReadonlyMap<string, number>) {
   const late = new Histogram(WAIT_MS_MAX);
   for (const { to, atMs } of dials) {

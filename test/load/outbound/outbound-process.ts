@@ -21,9 +21,9 @@ export type OutboundOrder =
   | { order: 'report' };
 
 export interface OutboundAnswer {
-  /** Of the provider. */
+  /** Address of the provider. */
   url?: string;
-  /** Of the measured time. */
+  /** Dials of the measured time. */
   dials?: Dial[];
   seconds?: number;
   starts?: StartFigures;

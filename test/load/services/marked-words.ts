@@ -7,7 +7,7 @@ import { FRAME_BYTES } from '../caller/watermark.ts';
 import { wordOf } from './call-words.ts';
 import { type FrameMark, NO_WORD, readFrameMark, WORD_FRAMES } from './frame-marks.ts';
 
-/** Of the parts of a word; loss concealment replaces single frames. */
+/** Parts of a word that must be heard: loss concealment replaces single frames. */
 const PARTS_MIN = WORD_FRAMES - 1;
 const BYTES_PER_MS = 8;
 
@@ -27,7 +27,7 @@ export class MarkedWords implements AudioWords {
     this.#onFrame = onFrame;
   }
 
-  /** Of the last word; -1 before the first. */
+  /** Number of the call in the last word; -1 before the first. */
   get call(): number {
     return this.#call;
   }

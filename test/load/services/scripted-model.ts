@@ -17,7 +17,7 @@ export function answerText(words: readonly CallWord[]): string {
   return `You said ${words.map(wordOf).join(' ')}. ${REST}`;
 }
 
-/** Of an answer that broke off, the rest, as a model gives it when it is asked to go on. */
+/** The model's answer; for one that broke off, the rest, as a model gives it when it is asked to go on. */
 export function answerOf(body: Record<string, unknown>, observations: Observations): Reply {
   const { words, said } = conversationOf(body['messages']);
   const [first] = words;

@@ -21,7 +21,7 @@ export interface TranscriptFigures {
   wordsDoubled: number;
   /** Answers whose text is not whole, or not there. */
   answersDamaged: number;
-  /** Of the first ones. */
+  /** The first faults of transcripts. */
   transcriptFaults: string[];
   /** Answers that took longer than a caller should wait, by the part that took longest. */
   slowParts: Record<string, number>;

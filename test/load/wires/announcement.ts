@@ -4,7 +4,7 @@ import { request } from 'undici';
 import type { MediaTarget } from './wire.ts';
 
 const ANSWER_MS_MAX = 30_000;
-/** Of a reply in an error's words. */
+/** Characters of a reply in an error's text. */
 const SHOWN_CHARACTERS = 200;
 
 export interface Reply {

@@ -29,7 +29,7 @@ export interface JsonMessages {
   audio: Omit<AudioLayout, 'sequence'>;
   /** `next` gives the number of each message that has one. */
   opening(next: () => number): object[];
-  /** Of the first message that has a number. */
+  /** Number of the first message that has one. */
   sequence: number;
   /** `event` of the gateway's audio. */
   audioEvent: string;

@@ -25,7 +25,7 @@ export interface InboundCall {
 /** Where the call's media go. */
 export interface MediaTarget {
   url: string;
-  /** Of the upgrade. */
+  /** Headers of the upgrade. */
   headers: Record<string, string>;
   /** Given back in the stream's first messages. */
   parameters: Record<string, string>;

@@ -109,7 +109,7 @@ export class FaultPlace {
     return await this.stage.api.examine(id, wishes);
   }
 
-  /** Of a configuration that differs in these fields alone. */
+  /** Findings for a configuration that differs only in these fields. */
   async examined(fields: Record<string, unknown>): Promise<Findings> {
     return await this.examine(await this.configured(fields));
   }

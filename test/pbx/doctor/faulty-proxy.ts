@@ -10,7 +10,7 @@ export type Rule = (head: string) => Verdict;
 
 const HEAD_END = '\r\n\r\n';
 const BINARY = 2;
-/** Of what has arrived of a frame: the PBX sends 20 ms of audio at a time. */
+/** Bytes of an incomplete frame: the PBX sends 20 ms of audio at a time. */
 const FRAME_BYTES_MAX = 65_536;
 
 export class FaultyProxy {
@@ -75,7 +75,8 @@ export class FaultyProxy {
   }
 }
 
-/** Of what a websocket server sends: the handshake and all frames but the binary ones. Source: RFC 6455, 5.2. */
+/** Extracts from what a websocket server sends the handshake and all frames except the binary ones. Source: RFC
+ *  6455, 5.2. */
 export class OtherFrames {
   #rest: Buffer = Buffer.alloc(0);
   #isOpen = false;
@@ -105,7 +106,7 @@ export class OtherFrames {
   }
 }
 
-/** Of an unmasked frame with its header; infinite while its header is not complete. */
+/** Bytes of an unmasked frame with its header; infinite while its header is not complete. */
 function frameBytes(bytes: Buffer): number {
   const short = (bytes[1] ?? 0) & 0x7f;
   if (bytes.length < 2) return Number.POSITIVE_INFINITY;

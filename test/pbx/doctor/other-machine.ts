@@ -11,7 +11,7 @@ const LOOKUP = `
   dns.lookup = (host, ...more) => lookup(host === '${OTHER_MACHINE}' ? '127.0.0.1' : host, ...more);
   syncBuiltinESMExports();
 `;
-/** Of the gateway, for the faults with the name. */
+/** Environment of the gateway for the faults with the host name. */
 export const OTHER_MACHINE_ENV = {
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(LOOKUP)}`,
   PATCHBAY_MEDIA_HOST: 'localhost',

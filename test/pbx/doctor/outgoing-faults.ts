@@ -6,7 +6,7 @@ import { type Configured, type FaultPlace, type Findings, OWN } from './fault-pl
 
 export type Fault = (place: FaultPlace) => Promise<Findings>;
 
-/** Of the gateway, for audio. */
+/** The gateway's path for audio. */
 export const MEDIA_PATH = '/api/v1/telephony/ws/ari/';
 const REFUSED_MS_MAX = 10_000;
 /** The dialled number, and the configured one. */

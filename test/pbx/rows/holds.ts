@@ -8,7 +8,7 @@ import { pause, until } from '../waiting.ts';
 import { callerFrames, finish, hearTone } from './conversations.ts';
 import { check, millis, type Row, seconds } from './row.ts';
 
-/** Of the clip, before the call is put on hold. */
+/** Milliseconds of the clip before the call is put on hold. */
 const HEARD_MS = 2_000;
 const HELD_MS = (IDLE_S + 6) * 1_000;
 /** A frame or two may be lost at each cut. */

@@ -8,7 +8,8 @@ import { check, type Row } from './row.ts';
 
 /** The last calls' channels and bridges are deleted after their runs are closed. */
 const LEFT_MS_MAX = 10_000;
-/** Of one message about one configuration: more is a storm. The rows make about 25 calls, a few of which fail. */
+/** Repetitions of one message about one configuration: more is a flood. The rows make about 25 calls, a few of which
+ *  fail. */
 const REPEATS_MAX = 12;
 /** Says how slow the machine is, whatever the rows do. */
 const OF_MACHINE = 'a statement occupied the embedded database for long';

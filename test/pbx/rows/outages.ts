@@ -13,7 +13,7 @@ const LINE = 'Sorry, the line was interrupted.';
 const HEARD_MS = 2_000;
 const RESET_MS = 3_000;
 const MEDIA_MS = 4_000;
-/** Of what the telephone plays in 3 s. */
+/** Milliseconds that must be unbroken of what the telephone plays in 3 s. */
 const UNBROKEN_MS = 2_500;
 const BACK_MS_MAX = 10_000;
 const SPOKEN_MS_MIN = 500;

@@ -12,6 +12,7 @@ import {
 } from '../../../src/pipeline/listen/answering-machine-detector.ts';
 import { VoiceActivityDetector } from '../../../src/pipeline/listen/voice-activity.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { rounds } from '../../rounds.ts';
 
 const kernel = loadVadKernel();
 const FULL = 8_000;
@@ -120,7 +121,7 @@ describe('a beep', () => {
         const heard = who(joined(silence(before), tone([hz], ms, peak), silence(300)));
         expect(heard).toEqual(['machine_end_beep']);
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     );
   });
 

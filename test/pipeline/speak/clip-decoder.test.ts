@@ -8,6 +8,7 @@ import { readWav, wavHeader } from '../../../src/audio/wav.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { decodeClip, inspectClip } from '../../../src/pipeline/speak/clip-decoder.ts';
 import { levelDbfs } from '../../audio/sounds.ts';
+import { rounds } from '../../rounds.ts';
 
 const FOLDER = new URL('../../../fixtures/audio/clips/', import.meta.url);
 const sox: Record<string, { bytes: number; sha256: string }> = JSON.parse(
@@ -137,7 +138,7 @@ describe('a clip', () => {
         if (typeof samples === 'string') expect(samples).toBe('WAV_UNREADABLE');
         else expect(samples?.length).toBeLessThanOrEqual(8_000);
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 });

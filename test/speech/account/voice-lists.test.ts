@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fetchVoices, voiceListOrigin } from '../../../src/speech/account/voice-lists.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type ServiceHosts, startServiceHosts } from '../../fakes/services/service-hosts.ts';
+import { rounds } from '../../rounds.ts';
 
 const KEY = 'sk-0123456789abcdef';
 let hosts: ServiceHosts;
@@ -151,7 +152,7 @@ describe('the voices of an account', () => {
           }
         }
       }),
-      { numRuns: 30 },
+      { numRuns: rounds(30) },
     );
   });
 });

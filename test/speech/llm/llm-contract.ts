@@ -8,6 +8,7 @@ import type { LlmMessage } from '../../../src/model/llm-message.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { type FakeClock, settle } from '../../fakes/fake-clock.ts';
 import type { Step } from '../../fakes/scripted-server.ts';
+import { rounds } from '../../rounds.ts';
 import { ask, foreignCalls } from './model-history.ts';
 
 export interface ModelUnderTest {
@@ -158,7 +159,7 @@ export function languageModelContract(
           const request = { ...ask, messages: parts.flat(), tools: withTools ? ask.tools : [] };
           expect((await under.model.respond(request, listener, never)).text).toBe('Ok.');
         }),
-        { numRuns: 60 },
+        { numRuns: rounds(60) },
       );
     });
 
@@ -186,7 +187,7 @@ export function languageModelContract(
           );
           expect(outcome).toMatch(/^(ok|LLM_[A-Z]+)$/);
         }),
-        { numRuns: 60 },
+        { numRuns: rounds(60) },
       );
     });
 

@@ -14,6 +14,7 @@ import {
   type RecognizingOptions,
   RecognizingService,
 } from '../../fakes/services/recognizing-service.ts';
+import { rounds } from '../../rounds.ts';
 import { changeInWords } from '../change-in-words.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 import { many, SpeakingCaller } from './speaking-caller.ts';
@@ -344,6 +345,8 @@ describe('a recogniser with several lists', () => {
       expect(at.rig.text).toBe(many(words));
     };
     const times = fc.array(fc.integer({ min: 0, max: 8_000 }), { minLength: 1, maxLength: 5 });
-    fc.assert(fc.property(times, fc.integer({ min: 200, max: 1_500 }), run), { numRuns: 60 });
+    fc.assert(fc.property(times, fc.integer({ min: 200, max: 1_500 }), run), {
+      numRuns: rounds(60),
+    });
   });
 });

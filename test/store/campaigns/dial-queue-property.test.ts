@@ -3,12 +3,13 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../rounds.ts';
 import { withStore } from '../engines.ts';
 import { type Queue, queueOf } from './dial-queue-fixture.ts';
 import { type Chosen, Exchange, type Plain } from './dial-queue-model.ts';
 
 const CONTACTS = 4;
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 40);
+const RUNS = rounds(20, 200);
 
 const chosen = (type: Chosen['type']) => fc.record({ type: fc.constant(type), which: fc.nat(9) });
 const plain = (type: Plain['type']) => fc.record({ type: fc.constant(type) });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { retryMs } from '../../../src/call/after/webhook-delivery.ts';
 import type { Delivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
+import { rounds } from '../../rounds.ts';
 import { withStore } from '../engines.ts';
 import {
   completedRun,
@@ -130,6 +131,6 @@ it('every delivery is sent, never again once it is known to be delivered, at mos
       await calmDown(world);
       for (const each of on) await check(world, each);
     }),
-    { numRuns: 25 },
+    { numRuns: rounds(25) },
   );
 }, 60_000);

@@ -11,6 +11,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { recordingLostBytes } from '../../../src/metrics/metrics.ts';
 import { LocalFileWriter } from '../../../src/store/files/file-writer.ts';
 import { noSpace, SlowDisk, SlowFile } from '../../fakes/slow-disk.ts';
+import { rounds } from '../../rounds.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-writer-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -101,7 +102,7 @@ describe('a file that grows', () => {
         await closed;
         expect(all.file.bytes.equals(expected)).toBe(true);
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     );
   });
 

@@ -12,6 +12,7 @@ import {
   trackBytes,
 } from '../../../src/store/files/recording-tracks.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { rounds } from '../../rounds.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'patchbay-tracks-'));
 const files = new LocalFileStore(folder, { clock: new FakeClock(), random: systemRandom });
@@ -62,7 +63,7 @@ describe('a track of a stereo recording', () => {
         const part = await read('mix', start, end);
         expect(part.equals(whole.subarray(start, end + 1))).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 

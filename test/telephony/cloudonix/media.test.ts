@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { createCloudonixMedia } from '../../../src/telephony/cloudonix/media.ts';
 import type { MediaListener } from '../../../src/telephony/provider/media-session.ts';
+import { rounds } from '../../rounds.ts';
 
 const wire = readFileSync('fixtures/wire/cloudonix/media-stream.jsonl', 'utf8').trim().split('\n');
 const [, start = ''] = wire;
@@ -114,6 +115,6 @@ describe('a Cloudonix media stream', () => {
       }
       expect(allowed.has(code as never)).toBe(true);
     });
-    fc.assert(property, { numRuns: RUNS });
+    fc.assert(property, { numRuns: rounds(RUNS) });
   }, 300_000);
 });

@@ -4,6 +4,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { createStreamMedia } from '../../../src/telephony/plivo-xml/media.ts';
 import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
 import type { MediaListener } from '../../../src/telephony/provider/media-session.ts';
+import { rounds } from '../../rounds.ts';
 
 /** `FUZZ_RUNS=100000` for a longer run. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 10_000);
@@ -190,7 +191,7 @@ describe('an audio stream of Plivo', () => {
           kinds.add('malformed');
         }
       }),
-      { numRuns: RUNS },
+      { numRuns: rounds(RUNS) },
     );
     expect([...kinds].toSorted()).toEqual(['audio', 'closed', 'digit', 'malformed', 'mark']);
   }, 120_000);

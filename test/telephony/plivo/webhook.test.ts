@@ -4,6 +4,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { plivoWebhook } from '../../../src/telephony/plivo/webhook.ts';
 import { conferenceUrl, transferUrl } from '../../../src/telephony/plivo-xml/documents.ts';
 import { readDocument } from '../../fakes/plivo/markup.ts';
+import { rounds } from '../../rounds.ts';
 import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 
 /** `FUZZ_RUNS=100000` for a longer run. */
@@ -152,7 +153,7 @@ describe('a webhook of Plivo', () => {
           kinds.add('malformed');
         }
       }),
-      { numRuns: RUNS },
+      { numRuns: rounds(RUNS) },
     );
     const all = ['answered-by', 'inbound-call', 'malformed', 'other', 'status'];
     expect([...kinds].toSorted()).toEqual(all);

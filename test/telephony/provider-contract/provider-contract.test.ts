@@ -1,12 +1,12 @@
 // What every hosted provider does, against its fake over loopback: one row each (test/fakes/hosted/hosted-rows.ts).
-// Calls of a second or two in real time. What is one provider's alone is tested in its own folder.
+// Time is simulated, sockets are real. What is one provider's alone is tested in its own folder.
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/std/clock.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DialRequest, ProviderEvent } from '../../../src/telephony/provider/provider.ts';
 import type { HostedCall } from '../../fakes/hosted/hosted-call.ts';
 import type { HostedFake } from '../../fakes/hosted/hosted-fake.ts';
 import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
+import { SimulatedClock } from '../../fakes/simulated-clock.ts';
 import { cases } from './contract-cases.ts';
 import { type GatewayLine, ProviderGateway } from './provider-gateway.ts';
 
@@ -30,15 +30,21 @@ const rank: Readonly<Record<string, number>> = { initiated: 0, ringing: 1, 'in-p
 const rankOf = (status: string): number => rank[status] ?? 3;
 
 describe.each(hostedRows)('$name', (row) => {
-  const provider = row.create({ clock: systemClock });
+  const clock = new SimulatedClock();
+  const provider = row.create({ clock });
   const { control, capabilities } = provider;
   let gateway: ProviderGateway;
   let fake: HostedFake;
 
   async function start(more: { deliveries?: number; reorder?: boolean } = {}): Promise<void> {
-    gateway = new ProviderGateway(provider);
+    gateway = new ProviderGateway(provider, clock);
     await gateway.listen();
-    fake = await row.startFake({ gatewayUrl: gateway.base, numbers: [OURS], mischief: more });
+    fake = await row.startFake({
+      gatewayUrl: gateway.base,
+      numbers: [OURS],
+      mischief: more,
+      clock,
+    });
     gateway.credentials = row.configuration(fake.baseUrl);
   }
 
@@ -49,6 +55,7 @@ describe.each(hostedRows)('$name', (row) => {
 
   beforeEach(() => start());
   afterEach(() => stop());
+  afterAll(() => clock.stop());
 
   const address = (number: string): string => provider.formatAddress(number);
   const dialRequest = (more: Partial<DialRequest> = {}): DialRequest => ({
@@ -181,7 +188,7 @@ describe.each(hostedRows)('$name', (row) => {
         runId: '1',
         from: address(OURS),
         to: address(THEIRS),
-        since: new Date(Date.now() - 5_000),
+        since: new Date(clock.now() - 5_000),
       };
       const found = await control.findCalls(gateway.credentials, wanted, signal);
       if (found !== undefined) expect(found.map((each) => each.callId)).toContain(callId);
@@ -349,7 +356,7 @@ describe.each(hostedRows)('$name', (row) => {
       const [request] = gateway.requests;
       if (request === undefined) throw new Error('no request');
       const { webhook } = provider;
-      const nowMs = Date.now();
+      const nowMs = clock.now();
       expect(webhook.verify(request, gateway.credentials, nowMs)).toBe(true);
       const wrong = { ...gateway.credentials, ...row.wrongSecret };
       expect(webhook.verify(request, wrong, nowMs)).toBe(false);

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CallActions } from '../../../src/call/connect/call-actions.ts';
 import { codecByName } from '../../../src/codec/registry.ts';
-import { systemClock } from '../../../src/std/clock.ts';
+import type { Clock } from '../../../src/std/clock.ts';
 import type {
   MediaEvent,
   MediaListener,
@@ -82,14 +82,17 @@ export class ProviderGateway {
   refused = 0;
   /** What becomes of inbound calls. */
   inbound: 'answer' | 'reject' | 'lose-first-reply' = 'answer';
-  readonly #actions = new CallActions({ clock: systemClock, log: quietLog().log });
+  readonly #clock: Clock;
+  readonly #actions: CallActions;
   readonly #server: Server;
   readonly #media: ReturnType<typeof createMediaServer>;
   #waiting: (() => void)[] = [];
   #inboundAsked = 0;
 
-  constructor(provider: HostedProvider) {
+  constructor(provider: HostedProvider, clock: Clock) {
     this.provider = provider;
+    this.#clock = clock;
+    this.#actions = new CallActions({ clock, log: quietLog().log });
     this.#server = createServer((request, response) => {
       void this.#receive(request).then((reply) => {
         if (reply === undefined) response.destroy();
@@ -99,7 +102,7 @@ export class ProviderGateway {
     });
     this.#media = createMediaServer({
       log: quietLog().log,
-      clock: systemClock,
+      clock,
       authorize: async (_path, headers, url) => this.#authorize(headers, url ?? ''),
     });
     this.#server.on('upgrade', (request, socket, head) => {
@@ -170,7 +173,7 @@ export class ProviderGateway {
       accept: (socket: ConstructorParameters<typeof SocketMediaSession>[0]['socket']) => {
         const protocol = this.provider.createMedia();
         const { log } = quietLog();
-        const session = new SocketMediaSession({ socket, protocol, clock: systemClock, log });
+        const session = new SocketMediaSession({ socket, protocol, clock: this.#clock, log });
         const line = new GatewayLine(session, () => this.#wake());
         this.lines.push(line);
         session.attach(line);
@@ -184,7 +187,7 @@ export class ProviderGateway {
     const asked = await providerRequestOf(this.base, request);
     const { webhook, capabilities } = this.provider;
     const isKnown = webhook.recognises(asked) || !asked.url.includes('/inbound/');
-    if (!isKnown || !webhook.verify(asked, this.credentials, Date.now())) {
+    if (!isKnown || !webhook.verify(asked, this.credentials, this.#clock.now())) {
       this.refused += 1;
       return { status: 401, contentType: 'text/plain', body: 'no' };
     }

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AudioMessageReader } from '../../../src/telephony/provider/audio-message-reader.ts';
 import { audioOfText } from '../../../src/telephony/provider/message-bytes.ts';
+import { rounds } from '../../rounds.ts';
 
 const FUZZ_RUNS = 20_000;
 
@@ -100,7 +101,7 @@ describe('the audio messages of a stream', () => {
         taken += 1;
         expect({ ...got, rest: rests[form] }).toEqual(meaning(message));
       }),
-      { numRuns: FUZZ_RUNS },
+      { numRuns: rounds(FUZZ_RUNS) },
     );
     expect(taken).toBeGreaterThan(FUZZ_RUNS / 20);
   });

@@ -5,6 +5,7 @@ import {
   lacksCountry,
   normalizeAddress,
 } from '../../../src/telephony/provider/phone-address.ts';
+import { rounds } from '../../rounds.ts';
 
 const pstn = (normalized: string) => ({ normalized, type: 'pstn' });
 const sip = (normalized: string) => ({ normalized, type: 'sip_uri' });
@@ -92,7 +93,7 @@ describe('a phone address in its comparable form', () => {
         expect(normalizeAddress(first.normalized, hint)).toEqual(first);
         expect(normalizeAddress(first.normalized, null)).toEqual(first);
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(2_000) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { MediaEvent } from '../../../src/telephony/provider/media-session.ts';
 import { createTelnyxMedia } from '../../../src/telephony/telnyx/media.ts';
+import { rounds } from '../../rounds.ts';
 
 const FUZZ_RUNS = 10_000;
 
@@ -149,7 +150,7 @@ describe('a media stream of Telnyx', () => {
     const allowed = new Set(['taken', 'MEDIA_MALFORMED', 'MEDIA_CODEC']);
     fc.assert(
       fc.property(message, (text) => allowed.has(refusal(() => media.decodeText(text, listener)))),
-      { numRuns: FUZZ_RUNS },
+      { numRuns: rounds(FUZZ_RUNS) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
 import type { MediaListener } from '../../../src/telephony/provider/media-session.ts';
 import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { rounds } from '../../rounds.ts';
 
 const wire = readFileSync('fixtures/wire/twilio/media-stream.jsonl', 'utf8').trim().split('\n');
 const [connected = '', start = '', sidLast = '', sidFirst = '', dtmf = '', mark = '', stop = ''] =
@@ -186,7 +187,7 @@ describe('reading audio in place', () => {
           ]);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds(1_000) },
     );
   });
 
@@ -228,7 +229,7 @@ describe('reading audio in place', () => {
           expect(short).toEqual(long);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: rounds(5_000) },
     );
   });
 
@@ -240,7 +241,7 @@ describe('reading audio in place', () => {
           /^(fine|MEDIA_MALFORMED|MEDIA_CODEC)$/,
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds(1_000) },
     );
   });
 });

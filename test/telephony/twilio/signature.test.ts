@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import twilio from 'twilio';
 import { describe, expect, it } from 'vitest';
 import { isSigned } from '../../../src/telephony/twilio/signature.ts';
+import { rounds } from '../../rounds.ts';
 import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 
 interface Case {
@@ -67,7 +68,7 @@ describe("Twilio's signature", () => {
           expect(isSigned(request, { auth_token: token })).toBe(theirs);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(500) },
     );
   });
 
@@ -82,7 +83,7 @@ describe("Twilio's signature", () => {
           expect(isSigned(request, { auth_token: token })).toBe(theirs);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { twilioWebhook } from '../../../src/telephony/twilio/webhook.ts';
+import { rounds } from '../../rounds.ts';
 import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 
 const url = 'https://gw.example.com/api/v1/telephony/inbound/run';
@@ -154,7 +155,7 @@ describe('a webhook of Twilio', () => {
           expect(codeOf(error)).toBe('WEBHOOK_MALFORMED');
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: rounds(1_000) },
     );
   });
 

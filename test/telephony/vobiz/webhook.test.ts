@@ -8,7 +8,7 @@ import { createProviders } from '../../../src/telephony/registry/registry.ts';
 import { createVobizProvider } from '../../../src/telephony/vobiz/provider.ts';
 import { vobizWebhook } from '../../../src/telephony/vobiz/webhook.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-
+import { rounds } from '../../rounds.ts';
 import { formPost } from '../provider/provider-request.ts';
 
 /** `FUZZ_RUNS=100000` for a longer run. */
@@ -88,7 +88,7 @@ describe('a webhook of Vobiz', () => {
           expect(codeOf(error)).toBe('WEBHOOK_MALFORMED');
         }
       }),
-      { numRuns: RUNS },
+      { numRuns: rounds(RUNS) },
     );
   }, 120_000);
 });

@@ -8,6 +8,7 @@ import {
   type WebsocketFrameHandler,
   WebsocketReader,
 } from '../../../src/transport/websocket/websocket-frames.ts';
+import { rounds } from '../../rounds.ts';
 
 const MASK = Uint8Array.of(1, 2, 3, 4);
 
@@ -72,7 +73,7 @@ describe('websocket frames', () => {
         expect(memory.subarray(0, offset).every((byte) => byte === 0xee)).toBe(true);
         expect(memory.subarray(offset + stream.length).toString('hex')).toBe('eeeeee');
       }),
-      { numRuns: 2_000 },
+      { numRuns: rounds(2_000) },
     );
   });
 

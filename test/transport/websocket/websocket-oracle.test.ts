@@ -17,6 +17,7 @@ import {
   WebsocketReader,
 } from '../../../src/transport/websocket/websocket-frames.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
+import { rounds } from '../../rounds.ts';
 import { type FrameParts, wireFrame } from './raw-peer.ts';
 
 const MESSAGE_BYTES_MAX = 150;
@@ -157,7 +158,7 @@ describe('a stream of frames means the same to us as to ws', () => {
         for (const each of seen)
           kinds.add(each.split(' ', /^(fault|close)/.test(each) ? 2 : 1).join(' '));
       }),
-      { numRuns: 3_000 },
+      { numRuns: rounds(500, 10_000) },
     );
     // What the streams were made of: without this an empty generator would pass.
     for (const kind of [
@@ -194,7 +195,7 @@ describe('a stream of frames means the same to us as to ws', () => {
         fc.pre(!isLength); // ws takes it.
         expect(seen).toEqual(byWs(chunks, masked));
       }),
-      { numRuns: 3_000 },
+      { numRuns: rounds(500, 10_000) },
     );
   });
 });

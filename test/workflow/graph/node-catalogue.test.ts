@@ -6,6 +6,7 @@ import { nodeSpec, type PropertySpec } from '../../../src/model/node-spec.ts';
 import { catalogue, nodeSpecOf } from '../../../src/workflow/graph/node-catalogue.ts';
 import { validateDefinition } from '../../../src/workflow/graph/validate.ts';
 import { nodeTypes } from '../../../src/workflow/nodes/registry.ts';
+import { rounds } from '../../rounds.ts';
 import { definition } from '../definitions.ts';
 import { dataOf } from '../from-catalogue.ts';
 
@@ -197,7 +198,7 @@ describe.each(nodeTypes.map((type) => [type.name, type] as const))('a %s', (name
       fc.property(dataOf(spec), (data) => {
         expect(problemsOf(name, data)).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SlotType } from '../../../src/model/expected-input.ts';
 import { slotType } from '../../../src/workflow/nodes/fields.ts';
 import { needsConfirmation, parseKeys, parseSlot } from '../../../src/workflow/slots/slot.ts';
+import { rounds } from '../../rounds.ts';
 
 const now = Date.UTC(2026, 8, 3, 16, 5, 0); // Thursday, 3 September 2026.
 
@@ -251,7 +252,7 @@ describe('any text', () => {
         expect(['string', 'number', 'boolean', 'undefined']).toContain(typeof parsed?.value);
         if (typeof parsed?.value === 'number') expect(Number.isFinite(parsed.value)).toBe(true);
       }),
-      { numRuns: 3_000 },
+      { numRuns: rounds(3_000) },
     );
   });
 });

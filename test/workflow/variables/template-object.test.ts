@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderObject } from '../../../src/workflow/variables/template-object.ts';
+import { rounds } from '../../rounds.ts';
 
 const now = Date.UTC(2026, 8, 3, 16, 5, 0); // A Thursday.
 
@@ -90,7 +91,7 @@ describe('object templates', () => {
         expect(plain).toEqual(rendered);
         expect(Object.keys(rendered).length).toBeLessThanOrEqual(Object.keys(template).length);
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(300) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { placeholders, render } from '../../../src/workflow/variables/template.ts';
+import { rounds } from '../../rounds.ts';
 
 const now = Date.UTC(2026, 8, 3, 16, 5, 0); // A Thursday.
 
@@ -71,7 +72,7 @@ describe('template variables', () => {
         }));
         expect(found).toEqual(expected);
       }),
-      { numRuns: 5_000 },
+      { numRuns: rounds(5_000) },
     );
   });
 

@@ -1,4 +1,4 @@
-// Recognisers in the cloud that stream. One schema per provider.
+// Streaming recognisers in the cloud. One schema per provider.
 
 import { z } from 'zod';
 import { concurrencyLimit } from './concurrency-limit.ts';
@@ -6,7 +6,7 @@ import { secretPlaceIn } from './description-secrets.ts';
 import { serviceAddress } from './service-address.ts';
 import { secretKey } from './service-key.ts';
 
-/** Names and special words; services take about a hundred. */
+/** Most names and special words; services accept about a hundred. */
 const KEYTERMS_MAX = 100;
 const QUERY_MAX = 50;
 

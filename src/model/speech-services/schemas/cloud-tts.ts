@@ -1,4 +1,4 @@
-// Voices in the cloud that stream. One schema per provider.
+// Streaming voices in the cloud. One schema per provider.
 
 import { z } from 'zod';
 import { concurrencyLimit } from './concurrency-limit.ts';

@@ -1,8 +1,8 @@
-// How many sessions the key of a recogniser or a voice may have at once: each call with it counts as one.
+// Limit of concurrent sessions with the key of a recogniser or a voice; each call with it counts as one.
 
 import { z } from 'zod';
 
-/** More than any plan that services state. */
+/** Largest limit, above any plan that services document. */
 const SESSIONS_MAX = 10_000;
 
 export const concurrencyLimit = z

@@ -7,7 +7,7 @@ import { secretKey } from './service-key.ts';
 export const socketUrl = describedAddress(/^wss?$/);
 export const language = z.string().trim().min(1).max(35).describe('As the service names it.');
 
-/** A name of the service's own, with those that are known; `first` is the default. */
+/** A service's own name, with the known ones as examples; `first` is the default. */
 export const named = (first: string, ...more: string[]) =>
   z
     .string()
@@ -23,7 +23,7 @@ export const about = (title: string, description: string, docs: string) => ({
   provider_docs_url: docs,
 });
 
-/** For descriptions of a user's own. */
+/** Key fields of a user's own description. */
 export const ownKeys = {
   api_key: secretKey.optional().describe('{key} in the description.'),
   api_secret: secretKey.optional().describe('{secret}: a second key, for services with two.'),

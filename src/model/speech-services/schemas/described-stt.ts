@@ -1,5 +1,5 @@
-// Recognisers that are described as data: one of the user's own, and presets of services. One schema per provider; the
-// names of fields and their defaults are those of the reference.
+// Recognisers that are described as data: a user's own, and presets of services. One schema per provider; the names of
+// fields and their defaults are those of the reference.
 
 import { z } from 'zod';
 import { concurrencyLimit } from './concurrency-limit.ts';

@@ -1,4 +1,4 @@
-// Voices that are described as data: of the user's own, and presets of services. One schema per provider; the names of
+// Voices that are described as data: a user's own, and presets of services. One schema per provider; the names of
 // fields and their defaults are those of the reference.
 
 import { z } from 'zod';

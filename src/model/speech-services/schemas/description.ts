@@ -1,5 +1,5 @@
-// Descriptions of services as data: addresses, messages and where in the answers the results are. A description has no
-// code; sizes and counts are limited. What reads them: speech/stt/described and speech/tts/described.
+// Descriptions of services as data: addresses, messages, and the places of results in the answers. A description has no
+// code; sizes and counts are limited. Interpreted by speech/stt/described and speech/tts/described.
 
 import { z } from 'zod';
 import { SECRET_IN_DESCRIPTION, secretPlaceIn } from './description-secrets.ts';
@@ -11,11 +11,11 @@ const NAMES_MAX = 40;
 const CONDITIONS_MAX = 6;
 const DEPTH_MAX = 8;
 
-/** What connections use themselves. */
+/** Headers that connections set themselves. */
 const OWN_HEADER =
   /^(host|connection|upgrade|content-length|transfer-encoding|expect|te|trailer|keep-alive|proxy-.*|sec-websocket-.*)$/i;
 
-/** Where a value is in a message: names and list positions, with dots between them; `-1` is the last of a list. */
+/** Place of a value in a message: names and list positions, with dots between them; `-1` is the last of a list. */
 const path = z
   .string()
   .max(200)
@@ -29,7 +29,7 @@ const condition = z.strictObject({
   not: scalar.optional().describe('Present, and another value.'),
   exists: z.boolean().optional(),
 });
-/** All must hold. */
+/** Conditions that must all hold. */
 const when = z.array(condition).min(1).max(CONDITIONS_MAX);
 
 function isShallow(value: unknown, depth = 0): boolean {
@@ -58,7 +58,7 @@ const names = <Value extends z.ZodType>(value: Value) =>
     .record(z.string().min(1).max(100), value)
     .refine((all) => Object.keys(all).length <= NAMES_MAX, `At most ${NAMES_MAX}.`);
 const query = names(template);
-/** What a header carries. Source: RFC 9110 §5.5, without obs-text. */
+/** Characters of a header's value. Source: RFC 9110 §5.5, without obs-text. */
 const headerValue = z
   .string()
   .max(4_000)
@@ -84,7 +84,7 @@ const address = {
   path: z
     .string()
     .max(500)
-    // Without the slash it would be a part of the host, and the key would go there.
+    // Without the slash it would be a part of the host, which would receive the key.
     .regex(/^(\/[^?#\s\\]*)?$/, 'Begins with a slash, and has no parameters: they belong in query.')
     .default('')
     .describe('Behind base_url.'),
@@ -132,7 +132,7 @@ const tokens = z
   })
   .describe('Results as pieces of words, each with its leading space.');
 
-/** `templates`: all that is sent. */
+/** Refuses credentials that are written out. `templates`: all sent parts. */
 function refuseSecrets(
   templates: Readonly<Record<string, unknown>>,
   context: z.RefinementCtx,
@@ -283,5 +283,5 @@ export type RequestVoiceDescription = z.output<typeof requestVoiceDescription>;
 export type Condition = z.output<typeof condition>;
 export type MessageTemplate = z.output<typeof message>;
 export type ReportedError = z.output<typeof reportedError>;
-/** What stands behind the names in a description. */
+/** Values of the names in a description. */
 export type DescriptionValues = Readonly<Record<string, unknown>>;

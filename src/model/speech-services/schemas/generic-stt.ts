@@ -1,4 +1,4 @@
-// Recognisers behind protocols that many programs speak: of one's own, or of a service. One schema per provider.
+// Recognisers with protocols that many programs support: a user's own, or a service's. One schema per provider.
 
 import { z } from 'zod';
 import { concurrencyLimit } from './concurrency-limit.ts';

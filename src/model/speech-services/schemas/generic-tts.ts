@@ -1,4 +1,4 @@
-// Voices behind protocols that many programs speak: of one's own, or of a service. One schema per provider.
+// Voices with protocols that many programs support: a user's own, or a service's. One schema per provider.
 
 import { z } from 'zod';
 import { serviceAddress } from './service-address.ts';

@@ -1,13 +1,13 @@
-// The language models of this version: one schema per provider, the source of its type, check, form and mask.
-// Provider ids, field names and defaults are the reference's where it has the provider; `base_url` of those where it
-// has none, `temperature` and `extra_body` are ours. Source: contract §10.4.
+// The language models of this version: one schema per provider, the source of its type, check, form and mask. Provider
+// ids, field names and defaults are the reference's where it has the provider, except `base_url` where it has none,
+// `temperature` and `extra_body`. Source: contract §10.4.
 
 import { z } from 'zod';
 import { serviceAddress } from './service-address.ts';
 import { secretKey } from './service-key.ts';
 
 export const OPENAI_URL = 'https://api.openai.com/v1';
-/** Answers without reasoning, and is not announced to end (retirements.ts). */
+/** A model that answers without reasoning, and whose end is not announced (retirements.ts). */
 export const OPENAI_MODEL = 'gpt-5.4-mini';
 
 const NAME_CHARACTERS_MAX = 200;
@@ -106,7 +106,7 @@ const google = z
     provider_docs_url: 'https://ai.google.dev/gemini-api/docs/models',
   });
 
-/** A service that differs from the others by its address and its models alone. */
+/** Schema of a service that differs from the others only by its address and its models. */
 function hosted<P extends string>(
   provider: P,
   row: { title: string; url: string; usual: string; examples: readonly string[]; docs: string },
@@ -221,7 +221,7 @@ const huggingface = z
       .trim()
       .min(1)
       .max(NAME_CHARACTERS_MAX)
-      // It is a header.
+      // The value is sent as a header.
       .regex(/^[\x21-\x7e]+$/)
       .optional()
       .describe('The organization that pays.'),
@@ -263,7 +263,7 @@ const sarvam = z
     provider_docs_url: 'https://docs.sarvam.ai',
   });
 
-/** A server of one's own. */
+/** Schema of a user's own server. */
 function local<P extends string>(
   provider: P,
   row: {
@@ -357,7 +357,7 @@ export const llmServices = {
 } as const;
 
 type Services = typeof llmServices;
-/** Providers that ask a model; the scripted policy asks none. */
+/** Providers with a model; the scripted policy has none. */
 export type LlmProvider = Exclude<keyof Services, 'scripted'>;
 /** The settings of one model by its provider. */
 export type LlmServiceSettings<P extends LlmProvider = LlmProvider> = z.output<Services[P]>;

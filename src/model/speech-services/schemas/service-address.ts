@@ -1,11 +1,11 @@
-// Addresses of services. What stands in them is stored and shown as it is, so no credentials do.
+// Addresses of services. They are stored and shown unchanged, so they must not contain credentials.
 
 import { z } from 'zod';
 
-/** The egress rule takes addresses of twice that, with what clients add. */
+/** Longest address. The egress rule accepts twice that, with the additions of clients. */
 const CHARACTERS_MAX = 2_000;
 
-/** `protocol`: of its scheme. */
+/** Schema of an address. `protocol`: pattern of its scheme. */
 export function serviceAddress(protocol: RegExp) {
   return z
     .url({ protocol, error: ({ input }) => problemOf(input, protocol) })
@@ -19,14 +19,14 @@ export function serviceAddress(protocol: RegExp) {
 
 const SCHEMES = ['tcp', 'ws', 'wss', 'http', 'https'];
 
-/** Undefined: the words of the library. */
+/** The problem of an address; undefined: the library's own message. */
 function problemOf(input: unknown, protocol: RegExp): string | undefined {
   if (input === undefined) return undefined;
   const begins = SCHEMES.filter((scheme) => protocol.test(scheme)).map((scheme) => `${scheme}://`);
   return `is no address that begins with ${begins.join(', ').replace(/, ([^,]*)$/, ' or $1')}`;
 }
 
-/** An address that a description adds its path and its parameters to. */
+/** Schema of an address to which a description adds its path and parameters. */
 export function describedAddress(protocol: RegExp) {
   return serviceAddress(protocol).refine(
     (text) => has(text, ({ search }) => search === '' && !text.includes('?')),

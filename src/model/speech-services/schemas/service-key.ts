@@ -1,6 +1,5 @@
-// Keys of services. They are sent in headers, which carry printable ASCII only: what a copy from a document brings
-// along (line breaks, typographic quotes, invisible spaces) is refused before it is stored.
-// Source: RFC 9110 §5.5.
+// Keys of services. They are sent in headers, which carry printable ASCII only: other characters of a copied text (line
+// breaks, typographic quotes, invisible spaces) are refused before it is stored. Source: RFC 9110 §5.5.
 
 import { z } from 'zod';
 

@@ -1,5 +1,5 @@
-// Assembles an answer from the events of Anthropic's Messages. Thinking is never spoken; its blocks are returned
-// untouched with the next request.
+// Assembles an answer from the events of Anthropic's Messages API. Thinking is never spoken; its blocks are returned
+// unchanged with the next request.
 // Source: Anthropic API reference, "Streaming Messages"; types of @anthropic-ai/sdk 1.12.
 
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { ownArguments } from '../client/wire-names.ts';
 import { type FinishReason, type LlmRequest, type LlmUsage, NO_USAGE } from '../llm.ts';
 import { ARGUMENT_NAME } from './anthropic-request.ts';
 
-/** Blocks of one answer, of all kinds. */
+/** Blocks of all kinds in one answer. */
 const BLOCKS_MAX = 128;
 const THINKING_CHARS_MAX = 200_000;
 
@@ -171,7 +171,7 @@ export class AnthropicAnswer implements AnswerReader {
   }
 }
 
-/** The counts are totals: the last one of each is right. */
+/** Merges token counts. They are cumulative: the last value of each field is the total. */
 function usageOf(given: UsageFields | null | undefined, before: LlmUsage): LlmUsage {
   if (given === null || given === undefined) return before;
   const cachedTokens = given.cache_read_input_tokens ?? before.cachedTokens;

@@ -1,5 +1,5 @@
-// The body of a request for Anthropic's Messages: system prompt and tools at the top, roles that alternate, results of
-// tools first in the user's turn, and breakpoints of the prompt cache behind the system prompt and the last turn.
+// Body of a request to Anthropic's Messages API: system prompt and tools at the top, alternating roles, tool results
+// first in the user's turn, prompt cache breakpoints after the system prompt and the last turn.
 // Source: Anthropic API reference, "Create a Message"; types of @anthropic-ai/sdk 1.12.
 
 import type { LlmMessage, LlmTool } from '../../../model/llm-message.ts';
@@ -8,9 +8,9 @@ import type { Dialect } from '../client/dialect.ts';
 import { FUNCTION_NAME, type NameRule, wireName, wireSchema } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
 
-/** The service wants a limit; a spoken answer is far shorter. */
+/** The service requires a limit. A spoken answer is far shorter. */
 const TOKENS_DEFAULT = 2_048;
-/** A request with any other is refused. */
+/** Argument names that the service accepts. It refuses the request otherwise. */
 export const ARGUMENT_NAME: NameRule = /^[\w.-]{1,64}$/;
 const EPHEMERAL = { type: 'ephemeral' } as const;
 const JSON_ONLY = 'Answer with one JSON object and nothing else.';
@@ -21,7 +21,7 @@ interface Family {
   body: Record<string, unknown>;
 }
 
-/** As little thinking as each family accepts. */
+/** Settings for the least thinking that each model family accepts. */
 const FAMILIES: readonly Family[] = [
   {
     models: /fable|mythos/,
@@ -45,7 +45,7 @@ interface Turn {
 export interface AnthropicForm {
   service: string;
   model: string;
-  /** Fields of the configuration; they override all others. */
+  /** Fields from the configuration, which override all others. */
   extra: Record<string, unknown>;
 }
 
@@ -89,7 +89,7 @@ function wireTool({ name, description, parameters }: LlmTool): Record<string, un
   return { ...own, input_schema: { type: 'object', ...wireSchema(parameters, ARGUMENT_NAME) } };
 }
 
-/** A history with tool calls wants their tools, though none may be called. */
+/** Declares the tools of the history. The service requires this even if none may be called. */
 function toolsOfHistory(messages: readonly LlmMessage[]): LlmTool[] {
   const calls = messages.flatMap((each) => (each.role === 'assistant' ? each.toolCalls : []));
   const names = new Set(calls.map(({ name }) => name));
@@ -108,7 +108,7 @@ function turnsOf(form: AnthropicForm, messages: readonly LlmMessage[]): Turn[] {
     else turns.push({ role, content });
   }
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [textBlock('.')] });
-  // Newer models refuse to go on with a turn of their own.
+  // Newer models refuse to continue a turn of the assistant.
   if (turns.at(-1)?.role === 'assistant') turns.push({ role: 'user', content: [textBlock('…')] });
   for (const { content } of turns) content.sort((a, b) => rank(a) - rank(b));
   const last = turns.at(-1)?.content.at(-1);
@@ -116,7 +116,7 @@ function turnsOf(form: AnthropicForm, messages: readonly LlmMessage[]): Turn[] {
   return turns;
 }
 
-/** Results of tools come first in a turn; the sort keeps the order of all others. */
+/** Sort key: tool results come first in a turn. The sort is stable. */
 function rank({ type }: Block): number {
   return type === 'tool_result' ? 0 : 1;
 }
@@ -139,7 +139,7 @@ function blocksOf(form: AnthropicForm, message: LlmMessage): Block[] {
   ];
 }
 
-/** Ids of other services may have letters that this one refuses. */
+/** A tool call id in the characters that Anthropic accepts: ids of other services may have others. */
 function toolId(id: string): string {
   return id.replace(/[^\w-]/g, '_');
 }

@@ -1,4 +1,4 @@
-// Language models of Anthropic, through the Messages interface.
+// Client for Anthropic's language models over the Messages API.
 
 import type { OptionalField } from '../client/dialect.ts';
 import { ModelClient, type ModelMeans } from '../client/model-client.ts';
@@ -8,7 +8,7 @@ import { requestBody } from './anthropic-request.ts';
 
 export interface AnthropicOptions extends ModelMeans {
   model: string;
-  /** Up to and including the version: `https://api.anthropic.com/v1`. */
+  /** Base URL including the version: `https://api.anthropic.com/v1`. */
   baseUrl: string;
   apiKey: string | undefined;
   /** Fields added to every request's body. */

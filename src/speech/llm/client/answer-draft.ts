@@ -1,5 +1,4 @@
-// The part of an answer that all protocols share: its text without what is no speech, its tool calls, and how it
-// ended.
+// Part of an answer that all protocols share: the speakable text, the tool calls, and how the answer ended.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { LlmToolCall, VendorPart } from '../../../model/llm-message.ts';
@@ -8,29 +7,29 @@ import type { FinishReason, LlmRequest, LlmResponse } from '../llm.ts';
 import { UnspokenFilter } from './unspoken-text.ts';
 import { FUNCTION_NAME, ownNames } from './wire-names.ts';
 
-/** Longest text of one answer, with what is not spoken: an hour of speech. */
+/** Longest text of one answer, unspoken parts included: an hour of speech. */
 const TEXT_CHARS_MAX = 64_000;
-/** Tool calls of one answer; more are a faulty model. */
+/** Tool calls of one answer. A model that makes more is faulty. */
 const TOOL_CALLS_MAX = 32;
 const ARGUMENT_CHARS_MAX = 1_000_000;
-/** Of an id: OpenAI refuses longer ones, which other servers give. */
+/** Longest id of a tool call: OpenAI refuses longer ones, which some servers produce. */
 const ID_CHARACTERS_MAX = 40;
-/** What a service wants back with one answer. */
+/** Longest opaque part that a service wants returned with an answer. */
 const VENDOR_CHARACTERS_MAX = 64_000;
 
-/** A tool call of which more may come. */
+/** A tool call that may be incomplete. */
 export interface ToolCallDraft {
   id: string;
   name: string;
-  /** JSON, or the object where a service gives it. */
+  /** JSON text, or an object from services that send one. */
   arguments: string | Record<string, unknown>;
   vendor?: VendorPart | undefined;
 }
 
 export interface Ending {
-  /** By the service's words; a tool call overrides it. */
+  /** Finish reason as mapped from the service's. A tool call overrides it. */
   finish: FinishReason;
-  /** The service's own word. */
+  /** Finish reason in the service's own words. */
   reason: string;
   vendor?: VendorPart | undefined;
 }
@@ -38,9 +37,9 @@ export interface Ending {
 export class AnswerDraft {
   readonly calls: ToolCallDraft[] = [];
   readonly #filter: UnspokenFilter;
-  /** The author's names of the functions, by those that the service was given. */
+  /** Maps the names sent to the service to the author's names of the functions. */
   readonly #names: ReadonlyMap<string, string>;
-  /** Of all calls of the conversation. */
+  /** Ids of all tool calls in the conversation. */
   readonly #ids: Set<string>;
   #text = '';
   #received = 0;
@@ -55,7 +54,7 @@ export class AnswerDraft {
     this.#filter = new UnspokenFilter(json ? 'json' : 'speech', [...this.#names.keys()]);
   }
 
-  /** Returns the part that may be spoken. Throws LLM_MALFORMED beyond the limit. */
+  /** Adds text. Returns the part that may be spoken. Throws LLM_MALFORMED beyond the limit. */
   say(delta: string): string {
     this.#received += delta.length;
     if (this.#received > TEXT_CHARS_MAX)
@@ -86,7 +85,7 @@ export class AnswerDraft {
     throw new GatewayError('LLM_MALFORMED', { ARGUMENT_CHARS_MAX });
   }
 
-  /** Throws LLM_EMPTY, LLM_REFUSED or LLM_MALFORMED. */
+  /** Completes the answer. Throws LLM_EMPTY, LLM_REFUSED or LLM_MALFORMED. */
   result(
     ending: Ending,
     newId: () => string,
@@ -106,7 +105,7 @@ export class AnswerDraft {
     return { text, toolCalls: [], finishReason, ...(vendor && { vendor }) };
   }
 
-  /** Undefined if the arguments cannot be read. */
+  /** Returns undefined if the arguments cannot be parsed. */
   #finishCall(call: ToolCallDraft, newId: () => string): LlmToolCall | undefined {
     const { arguments: given } = call;
     const parsed = typeof given === 'string' ? argumentsOf(given) : given;
@@ -117,8 +116,8 @@ export class AnswerDraft {
     return { id, name, arguments: parsed, ...(vendor && { vendor }) };
   }
 
-  /** The server's own, unless another call has it: servers count anew with each answer, and services want the id of each
-   *  call once. */
+  /** Returns the server's id unless another call has it. Some servers number the calls of each answer from the start,
+   *  but services require unique ids in a conversation. */
   #idOf({ id: given }: ToolCallDraft, newId: () => string): string {
     let id = given.length > ID_CHARACTERS_MAX ? '' : given;
     while (id === '' || this.#ids.has(id)) id = newId();
@@ -147,12 +146,12 @@ function withinLimit(vendor: VendorPart | undefined): VendorPart | undefined {
   return vendor;
 }
 
-/** Models of one family read each other's opaque parts: the name without its date or release. */
+/** Model name without its date or release. Models of one family can read each other's opaque parts. */
 export function modelFamily(model: string): string {
   return model.replace(/[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest|preview.*|exp.*|\d{3})$/, '');
 }
 
-/** The data of an opaque part that this service and model family gave; undefined for any other's. */
+/** Data of an opaque part that this service and model family created. Undefined for any other's. */
 export function ownVendorData(
   vendor: VendorPart | undefined,
   own: { service: string; model: string },

@@ -16,17 +16,17 @@ export interface StreamReader {
   context: ErrorContext;
   watch: ResponseTimeout;
   clock: Clock;
-  /** A token arrived: text, or '' for a tool call. */
+  /** Called for each token: with its speakable text, or '' for a tool call. */
   onText: (speakable: string) => void;
 }
 
-/** An answer that is not streamed. */
+/** Largest answer that is not streamed. */
 const JSON_BYTES_MAX = 2_000_000;
-/** After the end of an answer: time for the usage, and for the server to end the response. */
+/** Wait after the end of an answer for the usage and for the server to end the response. */
 const LINGER_MS_MAX = 250;
 
-/** Resolves when the answer is complete. Rejects with LLM_FAILED if the body ends before, with LLM_MALFORMED,
- *  the server's own error, or the network's. */
+/** Resolves when the answer is complete. Rejects with LLM_FAILED if the body ends early, with LLM_MALFORMED, with the
+ *  server's own error, or with a network error. */
 export function readAnswer(body: Readable, reading: StreamReader): Promise<void> {
   const { answer, watch, clock } = reading;
   const document = createDocument(reading);
@@ -38,7 +38,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
       reject(error);
     };
     const attempt = (step: () => void): boolean => {
-      // What has come of it is not said any more: another model may be answering.
+      // After a failure nothing more is passed on: another model may be answering.
       if (hasFailed) return false;
       try {
         step();
@@ -56,7 +56,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
       if (document.complete || !attempt(() => document.push(bytes))) return;
       if ((document.complete || answer.finished) && !lingering) {
         lingering = true;
-        // A server that keeps the response open blocks a connection, but does not delay the caller.
+        // A server that keeps the response open occupies a connection, but does not delay the caller.
         const timer = clock.after(LINGER_MS_MAX, () => body.destroy());
         body.once('close', () => timer.cancel());
       }
@@ -72,7 +72,7 @@ export function readAnswer(body: Readable, reading: StreamReader): Promise<void>
 }
 
 interface Document {
-  /** The server's end marker: nothing follows. */
+  /** Whether the server's end marker arrived: nothing follows. */
   readonly complete: boolean;
   push(bytes: Uint8Array): void;
   end(): void;

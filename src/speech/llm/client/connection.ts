@@ -1,6 +1,5 @@
-// Connections to a language model's server: kept alive between requests, and opened ahead of the first one (DNS,
-// TCP, TLS). Addresses and headers only; protocols are elsewhere, and so are the deadlines of answers
-// (response-timeout).
+// Connections to a language model's server: kept alive between requests, opened ahead of the first one (DNS, TCP, TLS).
+// Knows addresses and headers, not protocols. Deadlines of answers are in response-timeout.
 
 import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import type { Log } from '../../../log.ts';
@@ -9,10 +8,10 @@ import type { Clock } from '../../../std/clock.ts';
 import type { ModelProtocol } from './protocol.ts';
 
 export interface ConnectionOptions {
-  /** Up to and including the version: `https://api.openai.com/v1`. */
+  /** Base URL including the version: `https://api.openai.com/v1`. */
   baseUrl: string;
   protocol: Pick<ModelProtocol, 'path' | 'headers' | 'warmUp'>;
-  /** For metrics and the log. */
+  /** Service name for metrics and the log. */
   service: string;
   /** Opens the connections; default: to any address. */
   connect?: buildConnector.connector | undefined;
@@ -21,7 +20,7 @@ export interface ConnectionOptions {
 }
 
 export interface Connection {
-  /** Sends a request; `signal` aborts it. Rejects with the network's errors. */
+  /** Sends a request; `signal` aborts it. Rejects with network errors. */
   post(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>;
   /** Opens a connection ahead of the next request, unless one is idle or being opened. */
   prepare(): void;
@@ -30,9 +29,9 @@ export interface Connection {
 }
 
 const PREPARE_MS_MAX = 5_000;
-/** Idle connections stay open between a call's turns. Milliseconds; undici's name. */
+/** Milliseconds that idle connections stay open, to last between a call's turns. The name is undici's. */
 const keepAliveTimeout = 60_000;
-/** Concurrent answers of one process; others wait for a connection within their deadline. */
+/** Concurrent answers of one process. Further requests wait for a connection within their deadline. */
 const CONNECTIONS_MAX = 256;
 
 export function openConnection(options: ConnectionOptions): Connection {
@@ -85,7 +84,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       };
       const controller = new AbortController();
       const deadline = clock.after(PREPARE_MS_MAX, () => controller.abort());
-      // Any answer will do: the connection is open then.
+      // Any response shows that the connection is open.
       warmUp(controller.signal)
         .then(async (response) => {
           await response.body.dump();

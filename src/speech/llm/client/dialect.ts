@@ -1,26 +1,26 @@
-// The dialect of a server: what it has refused in requests. It is learned from the refusals and kept for the
-// process, so that a service's next client does not lose the same round trip in a call.
+// Dialect of a server: the request fields that it has refused. It is learned from refusals and kept for the process, so
+// that later clients of the same service do not repeat the failed request.
 
 import { createHash } from 'node:crypto';
 
 export interface Dialect {
   /** Fields that the server does not accept. */
   without: Set<string>;
-  /** The server wants the other name of a field that has two. */
+  /** Whether the server wants the other name of a field that has two. */
   renamed: boolean;
 }
 
-/** Optional parts of a request, each with the words by which a refusal names it. */
+/** An optional request field, and the text by which a refusal names it. */
 export type OptionalField = readonly [field: string, named: RegExp];
 
 export interface DialectRules {
   optional: readonly OptionalField[];
-  /** By which a refusal names the field with two names. */
+  /** Text by which a refusal names the field that has two names. */
   renamed?: RegExp;
 }
 
-/** Dialects of one process: each belongs to a server, a key and a model, so that the odd configuration of one account
- *  changes no other's requests. */
+/** Dialects of one process. Each belongs to a server, key and model, so that one account's configuration never changes
+ *  the requests of another. */
 const DIALECTS_MAX = 500;
 
 const known = new Map<string, Dialect>();
@@ -36,7 +36,8 @@ export function dialectOf(baseUrl: string, model: string, apiKey: string | undef
   return dialect;
 }
 
-/** Whether the request may succeed in another form, which is stored in `dialect`. `said` is the server's refusal. */
+/** Adapts `dialect` to a refusal. Returns whether the request may succeed in the new form. `said`: the server's
+ *  text. */
 export function adaptDialect(dialect: Dialect, said: string, rules: DialectRules): boolean {
   if (!dialect.renamed && rules.renamed?.test(said)) {
     dialect.renamed = true;

@@ -1,5 +1,5 @@
-// The client of all language models, streamed: connection, deadlines, dialect, errors and metrics. A protocol says
-// what the wire looks like. One request per answer and no retry: speech/llm/fallback does that.
+// Client shared by all language models, streamed: connection, deadlines, dialect, errors and metrics. A protocol
+// describes the wire format. One request per answer without retry: speech/llm/fallback retries.
 
 import type { Readable } from 'node:stream';
 import type { buildConnector, Dispatcher } from 'undici';
@@ -21,20 +21,20 @@ import {
 } from './response-timeout.ts';
 import { filterRefusal, serviceFault } from './service-error.ts';
 
-/** What every client of a language model is given. */
+/** Dependencies and limits that every client of a language model receives. */
 export interface ModelMeans {
   clock: Clock;
   log: Log;
   /** Opens the connections; default: to any address. */
   connect?: buildConnector.connector | undefined;
-  /** Default 8 s, 5 s and 60 s. */
+  /** Deadlines in milliseconds: first token, between tokens, whole answer. Default: 8 s, 5 s and 60 s. */
   firstTokenMsMax?: number | undefined;
   betweenTokensMsMax?: number | undefined;
   totalMsMax?: number | undefined;
 }
 
 export interface ModelClientOptions extends ModelMeans {
-  /** The service's name in metrics, events and faults: as in the configuration. */
+  /** Service name in metrics, events and faults, as in the configuration. */
   service: string;
   model: string;
   baseUrl: string;
@@ -43,7 +43,7 @@ export interface ModelClientOptions extends ModelMeans {
 }
 
 const ERROR_BYTES_MAX = 65_536;
-/** A field with two names and each optional field may be refused once. */
+/** Retries with an adapted form: one for the renamed field and one for each optional field. */
 const ADAPTATIONS_MAX = 4;
 
 export class ModelClient implements LanguageModel {
@@ -138,7 +138,8 @@ export class ModelClient implements LanguageModel {
     }
   }
 
-  /** A fault, unless the request may succeed in another form, which is then stored in the dialect. */
+  /** Reads the refusal. Returns a fault, or undefined if the request may succeed in another form, which is stored in
+   *  the dialect. */
   async #refusal(
     response: Dispatcher.ResponseData,
     attempt: number,
@@ -154,7 +155,7 @@ export class ModelClient implements LanguageModel {
     log.warn({ service, model, status, 'pii.detail': fault.detail }, 'language model refused');
     const filtered = filterRefusal(context, error, status);
     if (filtered !== undefined) return filtered;
-    // Its words name fields that are not at fault: the limit of the answer's tokens.
+    // The text of a too-long refusal names fields that are not at fault, such as the token limit of the answer.
     if (fault.kind === 'context') return fault;
     const mayAdapt = attempt < ADAPTATIONS_MAX && (status === 400 || status === 422);
     const said = `${error.param ?? ''} ${error.message ?? ''} ${error.code ?? ''}`;
@@ -187,7 +188,7 @@ function countFailure(service: string, failure: unknown, ms: number): void {
   serviceFaults.inc({ kind: 'llm', service, fault: failure.kind });
 }
 
-/** An error with the service's name in its facts: the network's become faults, other errors (bugs) stay. */
+/** Adds the service's name to the error's facts. Network errors become faults; other errors (bugs) stay as they are. */
 function classified(error: unknown, service: string): unknown {
   if (error instanceof ServiceFault) return error;
   if (codeOf(error) === 'LLM_TIMEOUT' && error instanceof GatewayError) {

@@ -1,44 +1,44 @@
-// What distinguishes one protocol of language models from another, for the client that they share (model-client).
+// Protocol interface: what distinguishes one language model API from another, for the shared client (model-client).
 
 import type { LlmRequest, LlmResponse } from '../llm.ts';
 import type { Dialect, DialectRules } from './dialect.ts';
 import type { ErrorFacts } from './service-error.ts';
 
 export interface ModelProtocol {
-  /** Below the base URL, with a query if there is one. */
+  /** Path below the base URL, with a query if there is one. */
   path: string;
-  /** With the key. */
+  /** Request headers, including the key. */
   headers: Record<string, string>;
-  /** The request's body as JSON. */
+  /** Builds the JSON body of a request. */
   body(request: LlmRequest, dialect: Dialect): Record<string, unknown>;
   createAnswer(request: LlmRequest): AnswerReader;
-  /** The error in a body or an event; undefined if it is none. */
+  /** Reads the error in a body or an event. Undefined if it has none. */
   readError(value: unknown): ErrorFacts | undefined;
   dialect: DialectRules;
-  /** A cheap request that opens a connection. */
+  /** A cheap request that opens the connection. */
   warmUp: WarmUp;
 }
 
 export interface WarmUp {
   method: 'GET' | 'POST';
-  /** Below the base URL; with a leading slash from the server's root. */
+  /** Path below the base URL; with a leading slash, from the server's root. */
   path: string;
   body?: Record<string, unknown>;
 }
 
-/** Reads one answer, event by event. */
+/** Reads one answer event by event. */
 export interface AnswerReader {
-  /** Takes the value of an event, or the whole answer of a server that does not stream; returns the text that may
-   *  be spoken, '' if none, undefined if the event is no token. Throws LLM_* codes. */
+  /** Adds one event, or the whole answer if the server does not stream. Returns the text that may be spoken, '' for
+   *  none, undefined if the event has no token. Throws LLM_* codes. */
   add(value: unknown): string | undefined;
-  /** Text that was held back. */
+  /** Returns the text that was held back. */
   flush(): string;
-  /** A first token arrived, of any kind (reasoning too). */
+  /** Whether a first token of any kind (reasoning too) has arrived. */
   readonly begun: boolean;
-  /** The server has said how the answer ended; the usage may follow. */
+  /** Whether the server has reported how the answer ended. The usage may follow. */
   readonly finished: boolean;
-  /** Nothing follows. */
+  /** Whether nothing more follows. */
   readonly complete: boolean;
-  /** Throws LLM_EMPTY, LLM_REFUSED, LLM_FAILED or LLM_MALFORMED. */
+  /** Returns the complete answer. Throws LLM_EMPTY, LLM_REFUSED, LLM_FAILED or LLM_MALFORMED. */
   result(newId: () => string): Omit<LlmResponse, 'firstTokenMs' | 'totalMs'>;
 }

@@ -1,5 +1,5 @@
-// Deadlines of an answer: to its first token, between tokens and in all. Aborts the request through its own signal
-// and gives the reason.
+// Deadlines of an answer: first token, between tokens, and total. Aborts the request through its own signal and
+// provides the reason.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
@@ -13,9 +13,9 @@ export interface ResponseTimeouts {
 export interface ResponseTimeout {
   /** Aborted by the caller's signal or by a deadline. */
   readonly signal: AbortSignal;
-  /** LLM_TIMEOUT once a deadline has passed. */
+  /** LLM_TIMEOUT after a deadline has passed, else undefined. */
   readonly expired: GatewayError | undefined;
-  /** A token arrived. */
+  /** Records that a token arrived. */
   noteToken(): void;
   stop(): void;
 }

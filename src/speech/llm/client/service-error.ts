@@ -1,5 +1,5 @@
-// Classifies the errors of language model services, of any shape. The fault has the service's own code and
-// words; the words are for the owner of the call.
+// Classifies errors of language model services. The fault keeps the service's own code and text; the text is for the
+// owner of the call.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import {
@@ -10,13 +10,13 @@ import {
 } from '../../service/service-fault.ts';
 import { saysUsedUp } from '../../service/used-up.ts';
 
-/** What a service says about an error, of any shape. */
+/** Fields of a service's error, whatever its shape. */
 export interface ErrorFacts {
   code?: string | number | null | undefined;
   type?: string | null | undefined;
   param?: string | null | undefined;
   message?: string | null | undefined;
-  /** The wait that the service asks for in the body. */
+  /** Retry delay that the body asks for, in milliseconds. */
   retryAfterMs?: number | undefined;
 }
 
@@ -27,14 +27,14 @@ export interface ErrorContext {
 
 export interface HttpRefusal {
   status: number;
-  /** The header's value. */
+  /** Value of the Retry-After header. */
   retryAfter: string | undefined;
-  /** Wall clock in ms. */
+  /** Wall clock time in milliseconds. */
   now: number;
 }
 
-/** Codes and types of errors. Exhausted money does not recover by waiting; a tool call that the model's own server
- *  cannot read may be readable in the next answer. */
+/** Maps codes and types of errors to kinds. Used-up credit does not recover by waiting. A tool call that the model's
+ *  own server cannot parse may be correct in the next answer. */
 const KINDS: readonly (readonly [FaultKind, RegExp])[] = [
   ['quota', /insufficient_(quota|balance)|billing|payment_required|\b402\b/i],
   ['protocol', /tool_use_failed|malformed_function_call/i],
@@ -44,12 +44,12 @@ const KINDS: readonly (readonly [FaultKind, RegExp])[] = [
   ['request', /invalid_request|not_found|request_too_large|invalid_argument/i],
 ];
 
-/** Statuses of a request that is too long; undefined: an error within an answer. */
+/** HTTP statuses of a conversation that is too long. Undefined: an error event within an answer. */
 const TOO_LONG_STATUSES: readonly (number | undefined)[] = [400, 413, 422, undefined];
-/** A conversation that is longer than the model takes, in the codes and words of OpenAI, Groq, Cerebras and llama.cpp
- *  (codes), vLLM, DeepSeek, Mistral and OpenRouter (maximum context length), xAI (maximum prompt length), Anthropic and
- *  Fireworks (prompt is too long), Gemini (input token count), MiniMax (context window exceeds limit),
- *  text-generation-inference (`inputs` tokens), and Groq's request that no minute has room for (413). */
+/** Matches a conversation that is longer than the model accepts, in the codes and texts of OpenAI, Groq, Cerebras and
+ *  llama.cpp (codes), vLLM, DeepSeek, Mistral and OpenRouter (maximum context length), xAI (maximum prompt length),
+ *  Anthropic and Fireworks (prompt is too long), Gemini (input token count), MiniMax (context window exceeds limit),
+ *  text-generation-inference (`inputs` tokens), and Groq's request that exceeds the tokens of a whole minute (413). */
 const TOO_LONG = new RegExp(
   [
     'context_length_exceeded|exceed_context_size|available context size',
@@ -62,18 +62,19 @@ const TOO_LONG = new RegExp(
   'i',
 );
 
-/** OpenAI's request that no minute has room for: 429 as for too many requests, but it is refused at any time. */
+/** OpenAI's request that exceeds the tokens of a whole minute. Status 429 as for too many requests, but it is always
+ *  refused. */
 const TOO_LARGE = /request too large for/i;
 
-/** Statuses of words that a filter stops; undefined: an error within an answer. */
+/** HTTP statuses of a content filter's refusal. Undefined: an error event within an answer. */
 const FILTERED_STATUSES: readonly (number | undefined)[] = [400, 403, 422, undefined];
-/** What somebody has said, stopped by a filter before the model: Azure and MiniMax (a code), OpenAI (flagged), OpenRouter
- *  (input was flagged), DeepSeek (content exists risk), xAI (usage guidelines). */
+/** Matches input that a content filter stopped before the model: Azure and MiniMax (a code), OpenAI (flagged),
+ *  OpenRouter (input was flagged), DeepSeek (content exists risk), xAI (usage guidelines). */
 const FILTERED =
   /content_filter|content_policy_violation|(prompt|input) was flagged|content exists risk|violates usage guidelines/i;
 
-/** LLM_REFUSED for a conversation whose words a filter of the service has stopped; undefined for any other error. The
- *  service works, and its settings are right: other conversations have their answers. */
+/** Returns LLM_REFUSED if the service's content filter stopped the conversation, undefined for any other error. The
+ *  service and its settings are not at fault: other conversations get answers. */
 export function filterRefusal(
   { service }: ErrorContext,
   { code, type, message }: ErrorFacts,
@@ -84,7 +85,7 @@ export function filterRefusal(
   return new GatewayError('LLM_REFUSED', { service, reason: 'content filter' });
 }
 
-/** An error with an HTTP status; or one that a server sends within an answer, after status 200. */
+/** Classifies an error with an HTTP status, or one that a server sends within an answer after status 200. */
 export function serviceFault(
   { service, apiKey }: ErrorContext,
   error: ErrorFacts,
@@ -114,12 +115,12 @@ function kindOf(named: FaultKind | undefined, refusal: HttpRefusal | undefined):
   if (refusal === undefined) return named ?? 'overload';
   const byStatus = kindOfStatus(refusal.status);
   if (named === 'quota') return named;
-  // 400 is all that some services have: Google for a wrong key, Groq for a broken tool call.
+  // Some services always send 400: Google for a wrong key, Groq for a malformed tool call.
   return byStatus === 'request' ? (named ?? byStatus) : byStatus;
 }
 
 function kindOfStatus(status: number): FaultKind {
-  // 498 is Groq's lack of capacity.
+  // Groq sends 498 when it lacks capacity.
   if (status === 408) return 'overload';
   return status === 498 ? 'rate' : faultKindOfStatus(status);
 }

@@ -12,13 +12,13 @@ export interface SseEvent {
 }
 
 export interface SseParser {
-  /** The events that `bytes` completes. Throws LLM_MALFORMED beyond the limit. */
+  /** Returns the events that `bytes` completes. Throws LLM_MALFORMED beyond the limit. */
   push(bytes: Uint8Array): SseEvent[];
-  /** The last event, if the stream ended within it. */
+  /** Returns the last event if the stream ended within it. */
   end(): SseEvent[];
 }
 
-/** Characters of one event: some servers send a tool's arguments whole. */
+/** Characters of one event. Some servers send a tool's arguments in one piece. */
 const EVENT_CHARS_MAX = 1_000_000;
 
 export function createSseParser(eventCharsMax = EVENT_CHARS_MAX): SseParser {
@@ -28,7 +28,7 @@ export function createSseParser(eventCharsMax = EVENT_CHARS_MAX): SseParser {
   let data: string[] = [];
   let dataChars = 0;
   let event = '';
-  /** The last push ended in CR: an LF that follows belongs to it. */
+  /** Whether the last push ended in CR: an LF that follows belongs to it. */
   let afterReturn = false;
 
   function guard(): void {

@@ -1,22 +1,22 @@
-// Removes what is no speech from a model's text while it streams: reasoning (`<think>`), tool calls that leaked into
-// the text (`<tool_call>`, `<function=…>`, `{"name":…}`, `end_call(…)`, `end_call{…}`), special tokens, tags and code blocks. Text without them
-// passes at once; a piece that may begin one is held until that is decided. The result does not depend on how the
-// text is cut. Markdown and emoji stay: speech/tts/plain-speech removes those.
+// Filters the unspeakable parts from a model's text while it streams: reasoning (`<think>`), tool calls that leaked
+// into the text (`<tool_call>`, `<function=…>`, `{"name":…}`, `end_call(…)`, `end_call{…}`), special tokens, tags, code
+// blocks. Other text passes at once; a piece that may begin such a part is held until that is decided. The result does
+// not depend on how the text is cut. Markdown and emoji stay: speech/tts/plain-speech removes those.
 
-/** speech: everything that is no speech goes. json: only reasoning goes, since objects are the answer. */
+/** speech: removes everything unspeakable. json: removes only reasoning, since the answer is an object. */
 export type FilterMode = 'speech' | 'json';
 
-/** A longer tag is text. */
+/** Longest tag. Anything longer is text. */
 const TAG_CHARS_MAX = 256;
-/** A code block's first line; a longer one is text. */
+/** Longest first line of a code block. Anything longer is text. */
 const INFO_CHARS_MAX = 40;
-/** What stands before the name of a function, as models have seen it in their training. */
+/** Prefixes of function names that models know from their training data. */
 const NAMESPACES = ['', 'functions.', 'tools.', 'default_api.'];
-/** The name of a function, or its begin. */
+/** A function's name, or the beginning of one, at the end of the text. */
 const WORD_AT_END = /[\w.-]+$/;
-/** With a namespace; services take names of 64. */
+/** Longest name with its namespace. Services allow names of 64. */
 const NAME_CHARS_MAX = 80;
-/** The beginning of an object or of a list of objects, with little white space. */
+/** Beginning of an object or of a list of objects, with little white space. */
 const OBJECT = /^(\[\s{0,10})?\{\s{0,10}["']/;
 const OBJECT_BEGIN = /^(\[\s{0,10})?(\{\s{0,10})?$/;
 
@@ -28,9 +28,9 @@ const TOOLS = new Set(
     ' ',
   ),
 );
-/** Tags in whose place a pause remains. */
+/** Tags that are replaced by a pause. */
 const PAUSES = /^(br|p|li|ul|ol|div|tr|td|h[1-6]|break|hr)$/;
-/** Languages of code blocks that hold plain text. */
+/** Languages of code blocks whose content is plain text. */
 const PLAIN = /^(|text|txt|plaintext|markdown|md)$/i;
 
 const VALUE = `(?:"[^"<>]*"|'[^'<>]*'|[^<>\\s"']+)`;
@@ -41,15 +41,15 @@ const TAG_BEGIN = new RegExp(
   `^</?(?:[A-Za-z_][\\w:-]*(?:=[^<>\\s]*)?(?:\\s+[\\w:-]+\\s*=\\s*${VALUE})*(?:\\s+(?:[\\w:-]+\\s*(?:=\\s*(?:"[^"<>]*|'[^'<>]*)?)?)?)?/?)?$`,
 );
 const COMMENT = /^<!--[\s\S]*?-->/;
-/** Special tokens of chat templates; DeepSeek writes full-width bars. */
+/** Special tokens of chat templates. DeepSeek writes full-width bars. */
 const TOKEN = /^<[|｜]([^<>|｜]{1,80})[|｜]>/;
 const TOKEN_BEGIN = /^<[|｜][^<>|｜]{0,80}[|｜]?$/;
-/** Tags with bars within or on one side, as DeepSeek (`<｜DSML｜invoke name="…">`) and Gemma (`<|channel>`, `<channel|>`)
+/** Tags with bars inside or on one side, as DeepSeek (`<｜DSML｜invoke name="…">`) and Gemma (`<|channel>`, `<channel|>`)
  *  write them. */
 const BARRED = /^<(\/?)(?:[|｜]{1,2}DSML[|｜]{1,2}(\w+)[^<>]*|\|(\w+)|\w+\|)>/;
 const BARRED_BEGIN =
   /^<(?:\/?[|｜]{1,2}(?:D(?:S(?:M(?:L(?:[|｜]{1,2}[^<>]*)?)?)?)?)?|\|\w+|\w+\|)$/;
-/** Where the text goes on after a token; '' for not at all. */
+/** Maps a token to the token after which speakable text continues. '': none. */
 const TOKEN_ENDS = new Map([
   ['start_thinking', '<|END_THINKING|>'],
   ['start_action', '<|END_ACTION|>'],
@@ -61,12 +61,12 @@ const TOKEN_ENDS = new Map([
 ]);
 const TOOL_TOKENS = new Set(['python_tag', 'start_action']);
 
-/** What the held text, which begins with a trigger, turns out to be: not decided yet; a trigger that is text; or
- *  `take` characters that are replaced by `by`, after which a block may follow. */
+/** Classification of held text that begins with a trigger: `more` is needed; the trigger is plain `text`; or `take`
+ *  characters are replaced by `by`, and a block may follow. */
 type Finding = 'more' | 'text' | { take: number; by: string; block?: Block };
 
-/** Dropped until `closing` has come; undefined: to the end of the text. 'json': until the brackets are closed;
- *  'arguments': until the parenthesis is closed that was taken. */
+/** A block that is dropped up to `closing`, or to the end of the text if undefined. 'json': up to the closing bracket;
+ *  'arguments': up to the closing parenthesis of the one already taken. */
 interface Block {
   closing: RegExp | 'json' | 'arguments' | undefined;
   closingChars: number;
@@ -83,10 +83,10 @@ export class UnspokenFilter {
   #afterDrop = false;
   readonly #mode: FilterMode;
   readonly #trigger: RegExp;
-  /** With what stands before them. */
+  /** Function names with their possible prefixes. */
   readonly #functions: readonly string[];
 
-  /** `functions`: names of those that the model may call. */
+  /** `functions`: names of the functions that the model may call. */
   constructor(mode: FilterMode = 'speech', functions: readonly string[] = []) {
     this.#mode = mode;
     this.#trigger = mode === 'speech' ? /[<{[`(]/ : /</;
@@ -94,7 +94,7 @@ export class UnspokenFilter {
       mode === 'json' ? [] : functions.flatMap((name) => NAMESPACES.map((space) => space + name));
   }
 
-  /** A tool call was found in the text. */
+  /** Whether the text contained a tool call. */
   get leakedTool(): boolean {
     return this.#leakedTool;
   }
@@ -124,7 +124,7 @@ export class UnspokenFilter {
     return out;
   }
 
-  /** Whether the block has ended within the held text. */
+  /** Skips the held part of a block. Returns whether the block ended in it. */
   #skipBlock({ closing, closingChars }: Block): boolean {
     const held = this.#held;
     if (closing === 'json' || closing === 'arguments') {
@@ -141,7 +141,7 @@ export class UnspokenFilter {
     return true;
   }
 
-  /** Text up to the next trigger, or to the name of a function before it. */
+  /** Passes text up to the next trigger, or to a function's name before it. */
   #passText(ended: boolean): string {
     const held = this.#held;
     const at = held.search(this.#trigger);
@@ -150,13 +150,13 @@ export class UnspokenFilter {
     return this.#pass(at - (isCall ? this.#nameAtEnd(held.slice(0, at), false) : 0));
   }
 
-  /** The length of a function's name, or of the begin of one, with which the text ends. */
+  /** Length of the function's name, or of the beginning of one, at the end of the text. */
   #nameAtEnd(text: string, mayGoOn: boolean): number {
     if (this.#functions.length === 0) return 0;
     const end = text.slice(-NAME_CHARS_MAX);
     const [word = ''] = WORD_AT_END.exec(end) ?? [];
     const isCut = word.length === end.length && (end !== text || /[\w-]/.test(this.#spoken));
-    // A sentence may end before it, without a space.
+    // The preceding sentence may end without a space.
     const begins = [...word.matchAll(/(?:^|(?<=\.))[\w-]/g)].map(({ index }) => index);
     const begin = begins.find((from) => {
       if (from === 0 && isCut) return false;
@@ -175,7 +175,7 @@ export class UnspokenFilter {
     if (held[at] === '{') {
       return { take: at, by: '', block: { closing: 'json', closingChars: 0, isTool: true } };
     }
-    // A plural: "your transfer(s)".
+    // A plural such as "your transfer(s)".
     const next = held.slice(at + 1, at + 3);
     if (next === 's)') return 'text';
     if ('s)'.startsWith(next) && !ended) return 'more';
@@ -203,7 +203,7 @@ export class UnspokenFilter {
     return said;
   }
 
-  /** White space around a dropped block is kept once, and not at the beginning. */
+  /** Emits text. White space around a dropped block is kept once, and not at the beginning. */
   #say(text: string): string {
     const lone = this.#afterDrop && (this.#spoken === '' || /\s$/.test(this.#spoken));
     const said = lone ? text.trimStart() : text;
@@ -246,7 +246,7 @@ function wholeTag(held: string, mode: FilterMode): Finding | undefined {
   return take > TAG_CHARS_MAX ? 'text' : { take, by: '' };
 }
 
-/** The text ends within the tag of a block. */
+/** Whether the text ends within the tag of a block. */
 function isCutBlock(held: string): boolean {
   const name = plainName(/^<\/?([\w:-]+)/.exec(held)?.[1] ?? '');
   const isWhole = !/^<\/?[\w:-]+$/.test(held);
@@ -279,16 +279,16 @@ function ofToken([whole, given = '']: RegExpExecArray): Finding {
     : { ...finding, block: untilText(closing, TOOL_TOKENS.has(name)) };
 }
 
-/** Its block ends with the same name. */
+/** The block of such a tag ends with the same name. */
 function ofBarredTag([whole, slash, ofDeepSeek = '', ofGemma = '']: RegExpExecArray): Finding {
   const finding = { take: whole.length, by: '' };
   const isTool = TOOLS.has(ofDeepSeek || ofGemma);
   if (slash !== '' || !(isTool || ofGemma === 'channel')) {
-    // Behind it stands whose turn begins.
+    // The role whose turn begins follows the tag.
     return ofGemma === 'turn' ? { ...finding, block: untilText('\n', false) } : finding;
   }
   if (ofGemma !== '') return { ...finding, block: untilText(`<${ofGemma}|>`, isTool) };
-  // Models also write the end without its slash.
+  // Models sometimes write the closing tag without its slash.
   const closing = new RegExp(`</?[|｜]{1,2}DSML[|｜]{1,2}${ofDeepSeek}>`);
   return { ...finding, block: { closing, closingChars: ofDeepSeek.length + 11, isTool } };
 }
@@ -299,7 +299,7 @@ function untilText(text: string, isTool: boolean): Block {
   return { closing, closingChars: text.length, isTool };
 }
 
-/** A code block. Its content is spoken if it is plain text. */
+/** Finds a code block. Its content is spoken if it is plain text. */
 function findCode(held: string, ended: boolean): Finding {
   const [ticks = ''] = /^`+/.exec(held) ?? [];
   if (ticks.length < 3) return ticks.length === held.length && !ended ? 'more' : 'text';
@@ -314,7 +314,7 @@ function findCode(held: string, ended: boolean): Finding {
     : { ...finding, block: untilText('```', /tool|json/i.test(info)) };
 }
 
-/** An object, a list of objects, or a marker in square brackets. */
+/** Finds an object, a list of objects, or a marker in square brackets. */
 function findObject(held: string, more: 'more' | 'text'): Finding {
   if (OBJECT.test(held)) {
     return { take: 0, by: '', block: { closing: 'json', closingChars: 0, isTool: true } };
@@ -330,26 +330,26 @@ function findObject(held: string, more: 'more' | 'text'): Finding {
   return 'text';
 }
 
-/** Finds the end of an object, or of the arguments of a function. */
+/** Finds the end of an object, or of a function's arguments. */
 class BracketCount {
   #depth: number;
   readonly #opening: RegExp;
   readonly #closing: RegExp;
   #quote = '';
   #escaped = false;
-  /** The first kind of quotes. An object in Python has both kinds; in JSON an apostrophe is text. */
+  /** The kind of quotes seen first. Python objects use both kinds; in JSON an apostrophe is text. */
   #quotes = '';
-  /** The character before, outside of quotes. */
+  /** The previous character outside of quotes. */
   #before = '';
 
-  /** `depth`: parentheses that are open. */
+  /** `depth`: parentheses that are already open. */
   constructor(depth = 0) {
     this.#depth = depth;
     this.#opening = depth === 0 ? /[{[]/ : /[{[(]/;
     this.#closing = depth === 0 ? /[}\]]/ : /[}\])]/;
   }
 
-  /** The index behind the last bracket, -1 if the object does not end in the text so far. */
+  /** Returns the index after the last bracket, or -1 if the object does not end in the text so far. */
   push(text: string): number {
     for (let at = 0; at < text.length; at += 1) {
       const char = text[at] ?? '';
@@ -365,9 +365,9 @@ class BracketCount {
     else if (char === this.#quote) this.#quote = '';
   }
 
-  /** Whether the last bracket is closed. */
+  /** Counts one character. Returns whether the last bracket is closed. */
   #take(char: string): boolean {
-    // Behind a letter it is an apostrophe.
+    // After a letter, it is an apostrophe.
     const isQuote = char === "'" && this.#quotes !== '"' && !/[\p{L}\p{N}]/u.test(this.#before);
     this.#before = char;
     if (char === '"' || isQuote) {

@@ -1,20 +1,20 @@
-// Names of functions and of their arguments in the form that a service takes. The author's own have any letters and any
-// length (edges have those of their labels), and models have called functions that there are not.
+// Names of functions and arguments in the form that a service accepts. The author's names may have any characters and
+// length (edges use their labels), and models sometimes call functions that do not exist.
 
 import { createHash } from 'node:crypto';
 import { isObject } from '../../../std/json.ts';
 
-/** The names that a service takes. None is made of other characters, or longer, than what `wireName` makes. */
+/** Names that a service accepts. No rule is stricter in characters or length than the output of `wireName`. */
 export type NameRule = RegExp;
 
-/** Of functions, in all services: Google's models take no digit first, whichever server passes the names on. */
+/** Function names for all services: Google's models accept no digit first, whichever server passes the names on. */
 export const FUNCTION_NAME: NameRule = /^[A-Za-z_][\w-]{0,63}$/;
 
-/** Sixteen million suffixes: enough to distinguish the names of one request. */
+/** Characters of the suffix: 16 million values, enough to distinguish the names of one request. */
 const SUFFIX_CHARACTERS = 6;
 const BEGIN_CHARACTERS_MAX = 50;
 
-/** The name itself if the service takes it. Any other is made of its letters and a suffix that depends on the name alone. */
+/** Returns the name itself if the service accepts it, else its letters and a suffix that depends on the name alone. */
 export function wireName(name: string, rule: NameRule): string {
   if (rule.test(name)) return name;
   const begin = name.replace(/[^\w-]/g, '_').slice(0, BEGIN_CHARACTERS_MAX);
@@ -22,12 +22,12 @@ export function wireName(name: string, rule: NameRule): string {
   return `_${begin}_${suffix}`;
 }
 
-/** The author's names by those that the service was given. */
+/** Maps the names sent to the service to the author's names. */
 export function ownNames(names: readonly string[], rule: NameRule): ReadonlyMap<string, string> {
   return new Map(names.map((name) => [wireName(name, rule), name]));
 }
 
-/** A schema of arguments whose own names the service takes. */
+/** Returns the schema with argument names that the service accepts. */
 export function wireSchema(
   schema: Record<string, unknown>,
   rule: NameRule,
@@ -46,7 +46,7 @@ export function wireSchema(
   };
 }
 
-/** Arguments under the author's names. */
+/** Returns the arguments under the author's names. */
 export function ownArguments(
   given: Record<string, unknown>,
   schema: Record<string, unknown> | undefined,

@@ -1,5 +1,5 @@
-// Assembles an answer from the chunks of Gemini's streamGenerateContent. Thoughts are never spoken; signatures are
-// kept with the part that they came with.
+// Assembles an answer from the chunks of Gemini's streamGenerateContent. Thoughts are never spoken; each signature
+// stays with its part.
 // Source: Gemini API reference, "GenerateContentResponse"; types of @google/genai 2.32.
 
 import { z } from 'zod';
@@ -55,7 +55,7 @@ const error = z.object({
   }),
 });
 
-/** The code of an error is its reason (API_KEY_INVALID) or its status (RESOURCE_EXHAUSTED). */
+/** Reads the error. Its code is the reason (API_KEY_INVALID) or the status (RESOURCE_EXHAUSTED). */
 export function readGeminiError(value: unknown): ErrorFacts | undefined {
   const parsed = error.safeParse(Array.isArray(value) ? value[0] : value);
   if (!parsed.success) return undefined;

@@ -1,6 +1,6 @@
-// The body of a request for Gemini's streamGenerateContent. Gemini 3 and later refuse a function call of the history
-// without the thought signature that it came with: it is returned on the same part; a call that another model made
-// has the placeholder that Google documents.
+// Body of a request to Gemini's streamGenerateContent. Gemini 3 and later refuse a function call in the history without
+// its thought signature. The signature is returned on the same part; a call by another model gets the placeholder that
+// Google documents.
 // Source: Gemini API reference, "generateContent" and "Thought signatures"; types of @google/genai 2.32.
 
 import type { LlmMessage, LlmTool, LlmToolCall } from '../../../model/llm-message.ts';
@@ -11,10 +11,10 @@ import { FUNCTION_NAME, wireName } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
 
 const NO_SIGNATURE = 'skip_thought_signature_validator';
-/** Models that know no signatures. */
+/** Models without signatures. */
 const UNSIGNED = /^gemini-[12]\b/;
 
-/** As little thinking as each family accepts. */
+/** Settings for the least thinking that each model family accepts. */
 const THINKING: readonly (readonly [models: RegExp, config: Record<string, unknown>])[] = [
   [/^gemini-2\.5-flash/, { thinkingBudget: 0 }],
   [/^gemini-2\.5-pro/, { thinkingBudget: 128 }],
@@ -33,7 +33,7 @@ interface Content {
 export interface GeminiForm {
   service: string;
   model: string;
-  /** Fields of the configuration; they override all others. */
+  /** Fields from the configuration, which override all others. */
   extra: Record<string, unknown>;
 }
 
@@ -107,7 +107,7 @@ function partsOf(
   return [...texts, ...message.toolCalls.map((call, index) => callPart(form, call, index === 0))];
 }
 
-/** `isFirst`: of several calls, the first one has the signature. */
+/** `isFirst`: only the first of several parallel calls has the signature. */
 function callPart(form: GeminiForm, call: LlmToolCall, isFirst: boolean): Part {
   const own = kept(form, call.vendor);
   const isForeign = call.vendor === undefined || own === undefined;
@@ -146,7 +146,7 @@ function signatureOf(own: Record<string, unknown> | undefined): Part {
   return signature === undefined ? {} : { thoughtSignature: signature };
 }
 
-/** Only ids that the service gave go back to it. */
+/** Returns an id only if the service itself created it. */
 function idOf(own: Record<string, unknown> | undefined): Part {
   const id = own?.['id'];
   return id === undefined ? {} : { id };

@@ -1,4 +1,5 @@
-// Language models of Google, through the Gemini API with a key. Vertex is not built: it wants a service account.
+// Client for Google's language models over the Gemini API with a key. Vertex AI is not supported: it requires a service
+// account.
 
 import type { OptionalField } from '../client/dialect.ts';
 import { ModelClient, type ModelMeans } from '../client/model-client.ts';
@@ -8,7 +9,7 @@ import { requestBody } from './gemini-request.ts';
 
 export interface GeminiOptions extends ModelMeans {
   model: string;
-  /** Up to and including the version: `https://generativelanguage.googleapis.com/v1beta`. */
+  /** Base URL including the version: `https://generativelanguage.googleapis.com/v1beta`. */
   baseUrl: string;
   apiKey: string | undefined;
   /** Fields added to every request's body. */

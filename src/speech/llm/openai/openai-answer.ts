@@ -28,7 +28,7 @@ type Part = NonNullable<NonNullable<Chunk['choices']>[number]['delta']>;
 type Call = ToolCallDraft & { index: number | undefined };
 
 export class OpenAiAnswer implements AnswerReader {
-  /** No chunk says it; the stream ends. */
+  /** No chunk marks the end; the stream just ends. */
   readonly complete = false;
   #begun = false;
   #refused = false;
@@ -135,8 +135,8 @@ export class OpenAiAnswer implements AnswerReader {
   }
 }
 
-/** The call that `delta` continues: by index, but a new id under a known index is a new call, and so is a name
- *  behind arguments that are whole. */
+/** Finds the call that `delta` continues, by index. A new id under a known index starts a new call, as does a name
+ *  after complete arguments. */
 function findCall(calls: Call[], delta: ToolCallDelta): Call | undefined {
   const index = delta.index ?? undefined;
   const named = (delta.function?.name ?? '') !== '';
@@ -149,7 +149,7 @@ function findCall(calls: Call[], delta: ToolCallDelta): Call | undefined {
   return otherId || isWhole ? undefined : call;
 }
 
-/** Fragments of one kind and index are one: their texts are joined. */
+/** Adds a fragment. Fragments of one kind and index are joined. */
 function addDetail(details: Record<string, unknown>[], detail: Record<string, unknown>): void {
   const known = details.find(
     (each) => each['type'] === detail['type'] && each['index'] === detail['index'],

@@ -1,4 +1,4 @@
-// The body of a request for OpenAI-compatible chat completions, in the form that a profile says.
+// Body of a request for OpenAI-compatible chat completions, adapted to a service's profile.
 // Source: OpenAI API reference, "Create chat completion".
 
 import { createHash } from 'node:crypto';
@@ -10,16 +10,16 @@ import { FUNCTION_NAME, wireName } from '../client/wire-names.ts';
 import type { LlmRequest } from '../llm.ts';
 import type { ModelFamily, OpenAiProfile } from './profiles.ts';
 
-/** What a server may refuse, beside fields: the caller's words directly behind a tool's result. */
+/** The one refusal that is not about a field: a user message directly after a tool result. */
 export const USER_AFTER_TOOL = 'user after tool';
 
 export interface RequestForm {
   service: string;
   model: string;
   profile: OpenAiProfile;
-  /** Of requests that name none. */
+  /** Default for requests without a temperature. */
   temperature: number | undefined;
-  /** Fields of the configuration; they override all others. */
+  /** Fields from the configuration, which override all others. */
   extra: Record<string, unknown>;
 }
 
@@ -92,7 +92,7 @@ function wireMessages(
   return wire;
 }
 
-/** `isInLoop`: the model goes on after its own tool calls. */
+/** `isInLoop`: whether the model continues after its own tool calls. */
 function wireMessage(
   form: RequestForm,
   each: LlmMessage,
@@ -128,7 +128,7 @@ function wireCall(form: RequestForm, call: LlmToolCall): Record<string, unknown>
   };
 }
 
-/** Ids of another service, in the form that this one takes. */
+/** A tool call id in the form that this service accepts. */
 function toolId({ profile }: RequestForm, id: string): string {
   if (!profile.shortToolIds || /^[A-Za-z0-9]{9}$/.test(id)) return id;
   return createHash('sha256').update(id).digest('hex').slice(0, 9);

@@ -1,5 +1,5 @@
-// The wire format of OpenAI-compatible chat completions: the schemas of responses. They allow fields that servers
-// omit, send as null or add.
+// Wire format of OpenAI-compatible chat completions: schemas of the responses. They allow fields that servers omit,
+// send as null or add.
 // Source: OpenAI API reference, "Create chat completion" and its streaming object.
 
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const toolCallDelta = z.object({
       arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
     })
     .nullish(),
-  /** Google's signatures. */
+  /** Google's thought signatures. */
   extra_content: z.unknown().optional(),
 });
 export type ToolCallDelta = z.infer<typeof toolCallDelta>;
@@ -33,7 +33,7 @@ const message = z.object({
   refusal: z.string().nullish(),
   tool_calls: z.array(toolCallDelta).nullish(),
   reasoning_content: z.string().nullish(),
-  /** OpenRouter's form of signed reasoning, in fragments. */
+  /** OpenRouter's signed reasoning, in fragments. */
   reasoning_details: z.array(z.record(z.string(), z.unknown())).nullish(),
 });
 
@@ -48,7 +48,7 @@ const usage = z.object({
   prompt_cache_hit_tokens: z.number().nullish(),
 });
 
-/** For a chunk of a stream (`delta`) and a whole answer (`message`). */
+/** Schema of a chunk in a stream (`delta`) and of a whole answer (`message`). */
 export const chunkSchema = z.object({
   choices: z
     .array(
@@ -73,7 +73,7 @@ const errorFacts = z.object({
   message: z.string().nullish(),
 });
 
-/** OpenRouter's own words are only that a provider has returned an error: `raw` has those of the provider. */
+/** OpenRouter's own text says only that a provider returned an error. `raw` has the provider's text. */
 const routedFacts = errorFacts
   .extend({ metadata: z.object({ raw: z.string().min(1) }) })
   .transform(({ metadata, ...facts }): ErrorFacts => {
@@ -82,8 +82,8 @@ const routedFacts = errorFacts
 
 const faulty = z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() });
 
-/** `{"error":{…}}`, `{"error":"text"}`, and `{"message":…}`, `{"detail":…}` and `{"base_resp":…}` of other
- *  servers; Google's in a list. */
+/** Shapes of errors: `{"error":{…}}`, `{"error":"text"}`, and `{"message":…}`, `{"detail":…}` and `{"base_resp":…}` of
+ *  other servers; Google's in a list. */
 const errorSchema = z.union([
   z.object({ error: routedFacts }).transform((body): ErrorFacts => body.error),
   z.object({ error: errorFacts }).transform((body): ErrorFacts => body.error),
@@ -106,7 +106,7 @@ const errorSchema = z.union([
     ),
 ]);
 
-/** The error in a response or an event; undefined if it is none. */
+/** The error in a response or an event. Undefined if it has none. */
 export function readOpenAiError(value: unknown): ErrorFacts | undefined {
   const inner = Array.isArray(value) ? value[0] : value;
   if (!isObject(inner) || ('choices' in inner && !inner['error'])) return undefined;

@@ -1,5 +1,5 @@
-// Language models behind an OpenAI-compatible chat completions server. What a service wants otherwise than OpenAI is
-// its row in profiles.ts.
+// Client for language models behind an OpenAI-compatible chat completions server. Differences between services are rows
+// in profiles.ts.
 // Source: OpenAI API reference, "Create chat completion".
 
 import { ModelClient, type ModelMeans } from '../client/model-client.ts';
@@ -12,14 +12,14 @@ import { readOpenAiError } from './openai-wire.ts';
 import { type OpenAiProfile, type ProfileName, profiles } from './profiles.ts';
 
 export interface OpenAiOptions extends ModelMeans {
-  /** Default: openai. */
+  /** Service whose profile applies. Default: openai. */
   service?: ProfileName;
   model: string;
-  /** Up to and including the version: `https://api.openai.com/v1`. */
+  /** Base URL including the version: `https://api.openai.com/v1`. */
   baseUrl: string;
   /** Undefined for servers without keys. */
   apiKey: string | undefined;
-  /** Of requests that name none. */
+  /** Default for requests without a temperature. */
   temperature?: number | undefined;
   /** Fields added to every request's body, such as `reasoning_effort`. */
   extra?: Record<string, unknown> | undefined;
@@ -37,7 +37,7 @@ const FIELDS = [
   'chat_template_kwargs',
   'prompt_cache_key',
 ].map((field) => [field, new RegExp(`\\b${field}\\b`)] as const);
-/** Mistral's models behind other servers. */
+/** Mistral's models behind other servers refuse a user message after a tool result, too. */
 const OPTIONAL = [[USER_AFTER_TOOL, /role '?user'? after role '?tool/] as const, ...FIELDS];
 
 export function createOpenAi(options: OpenAiOptions): LanguageModel {

@@ -1,6 +1,5 @@
-// Services with the interface of OpenAI's chat completions, one row each: what their servers want otherwise than
-// OpenAI's own. A fact that is missing here costs one refused request (client/dialect), a wrong one is overridden by
-// the configuration's `extra_body`.
+// Profiles of services with OpenAI's chat completions interface: one row each with their differences from OpenAI's own.
+// A missing entry costs one refused request (client/dialect). The configuration's `extra_body` overrides a wrong one.
 
 import type { WarmUp } from '../client/protocol.ts';
 
@@ -9,24 +8,24 @@ export interface OpenAiProfile {
   tokensField: 'max_tokens' | 'max_completion_tokens';
   /** Fields that are never sent. */
   without: readonly string[];
-  /** Fields of every request. */
+  /** Fields added to every request. */
   body: Record<string, unknown>;
   headers: Record<string, string>;
-  /** Models that take a key of the prompt cache. Undefined: none. */
+  /** Models that support a prompt cache key. Undefined: none. */
   cacheKeyModels: RegExp | undefined;
-  /** By the model's name; the first that fits. */
+  /** Model families, matched by name. The first match applies. */
   families: readonly ModelFamily[];
   temperatureMin: number;
   temperatureMax: number;
-  /** Ids of tool calls are nine letters or digits. */
+  /** Whether ids of tool calls must be nine letters or digits. */
   shortToolIds: boolean;
-  /** The last message is the user's or a tool's. */
+  /** Whether the last message must be the user's or a tool's. */
   endsWithUser: boolean;
-  /** The assistant speaks between a tool's result and the user. */
+  /** Whether an assistant message must stand between a tool's result and the user's message. */
   answersTools: boolean;
-  /** `reasoning_content` is returned while the model goes on after its tool calls. */
+  /** Whether `reasoning_content` must be returned while the model continues after its tool calls. */
   returnsReasoning: boolean;
-  /** Codes of errors that come with status 200, by their meaning elsewhere. */
+  /** Maps error codes that come with status 200 to standard codes. */
   errorCodes: Readonly<Record<string, string>>;
   warmUp: (model: string) => WarmUp;
 }
@@ -59,7 +58,7 @@ const plain: OpenAiProfile = {
 const tokensField = 'max_completion_tokens';
 const without = ['temperature'];
 
-/** Reasoning costs seconds before the first word: as little of it as each model accepts. */
+/** Settings for the least reasoning that each model accepts, since it delays the first word by seconds. */
 const openAiFamilies: readonly ModelFamily[] = [
   { models: /^gpt-5(\.\d+)?-chat/, tokensField, without },
   {
@@ -77,12 +76,12 @@ const openAiFamilies: readonly ModelFamily[] = [
   { models: /^o\d/, tokensField, without, body: { reasoning_effort: 'low' } },
 ];
 
-/** OpenAI's own models, whatever serves them. */
+/** OpenAI's own models, on any server. */
 const cacheKeyModels = /^(gpt-\d|o\d)/;
 
 const gptOss: ModelFamily = { models: /gpt-oss/, body: { reasoning_effort: 'low' } };
 
-/** By the provider's id in configurations. */
+/** Profiles by the provider's id in configurations. */
 export const profiles = {
   openai: { ...plain, cacheKeyModels, families: openAiFamilies },
   azure: { ...plain, keyHeader: 'api-key', cacheKeyModels, families: openAiFamilies },
@@ -142,7 +141,7 @@ export const profiles = {
   ollama: {
     ...plain,
     body: { reasoning_effort: 'none' },
-    // The first request would wait until the model is in memory.
+    // Loads the model into memory. Otherwise the first request waits for that.
     warmUp: (model) => ({
       method: 'POST',
       path: '/api/generate',

@@ -1,4 +1,4 @@
-// Fills the templates of descriptions, and reads messages by them. Pure; never throws.
+// Fills the templates of service descriptions and reads values from messages. Pure; never throws.
 
 import type {
   Condition,
@@ -11,7 +11,7 @@ import type { FaultDetails, FaultKind } from '../service-fault.ts';
 
 const NAME = /\{([a-z_]{1,40})\}/g;
 
-/** Undefined if it has a name without a value, or is an object of whose fields none is left. */
+/** Fills a template. Undefined if a placeholder has no value, or if all fields of an object are undefined. */
 export function filled(template: unknown, values: DescriptionValues): unknown {
   if (typeof template === 'string') return filledText(template, values);
   if (Array.isArray(template)) {
@@ -42,18 +42,18 @@ function filledText(text: string, values: DescriptionValues): unknown {
   return isWhole ? whole : undefined;
 }
 
-/** The keys among the values. */
+/** Keys among the values. */
 export function secretsOf({ key, secret }: DescriptionValues): string[] {
   return [key, secret].filter((each): each is string => typeof each === 'string' && each !== '');
 }
 
-/** A message as it is sent: JSON of an object, or the text itself. */
+/** Text of a message as sent: JSON of an object, or the text itself. */
 export function messageText(template: MessageTemplate, values: DescriptionValues): string {
   const value = filled(template, values);
   return typeof value === 'string' ? value : JSON.stringify(value ?? {});
 }
 
-/** Parameters without a value are left out; a list is repeated. */
+/** Query parameters. Those without a value are left out; a list is repeated. */
 export function queryOf(
   templates: Readonly<Record<string, unknown>>,
   values: DescriptionValues,
@@ -69,7 +69,7 @@ export function queryOf(
   return query;
 }
 
-/** `base` with the path and query of a description. Names in the path are encoded. */
+/** URL from `base` and the path and query of a description. Placeholders in the path are encoded. */
 export function addressOf(
   base: string,
   of: { path: string; query: Readonly<Record<string, unknown>> },
@@ -96,7 +96,7 @@ export function headersOf(
   return Object.fromEntries(headers);
 }
 
-/** Undefined where there is nothing. */
+/** Value at a path in a message. Undefined if there is none. */
 export function valueAt(value: unknown, path: string): unknown {
   let at = value;
   for (const name of path.split('.')) {
@@ -135,7 +135,7 @@ export interface DescribedFault extends Partial<FaultDetails> {
   detail: string;
 }
 
-/** What a message reports as an error. */
+/** Error that a message reports. Undefined for other messages. */
 export function errorIn(
   message: unknown,
   errors: readonly ReportedError[],

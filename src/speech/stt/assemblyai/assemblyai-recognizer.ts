@@ -13,15 +13,15 @@ import { ServiceTurns } from '../streaming/service-turns.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 
 const PACKET_MS = 100;
-/** The service closes for shorter packets. */
+/** The service closes the connection after shorter packets. */
 const REST_MS_MIN = 50;
 const KEEPALIVE_MS = 10_000;
-/** Without it, the service bills up to three hours. */
+/** Without this message, the service bills up to three hours. */
 const TERMINATE = '{"type":"Terminate"}';
 const IN_FLIGHT_MS_MAX = 450;
 /** Formatted text follows the end of a turn within this time. */
 const FORMAT_MS_MAX = 500;
-/** The end of what the agent has said, where its question is. The service takes a little more. */
+/** Longest quotation of the agent, taken from the end, where its question is. The service allows a little more. */
 const AGENT_CHARACTERS_MAX = 1_500;
 
 const word = z.object({
@@ -48,13 +48,13 @@ export interface AssemblyAiOptions {
   url: string;
   listener: RecognizerListener;
   keyterms(next: ExpectedInput): readonly string[];
-  /** The vocabulary in the address. */
+  /** Vocabulary that the address contains. */
   known: readonly string[];
-  /** Whether a formatted message follows each end. */
+  /** Whether a formatted message follows the end of a turn. */
   awaitsFormat: boolean;
-  /** Whether the model recognises answers by what the agent has said. */
+  /** Whether the model uses the agent's words to recognise answers. */
   takesAgentWords: boolean;
-  /** From this confidence on, the end of a turn is probable. Undefined: never. */
+  /** Confidence from which the end of a turn is probable. Undefined: never. */
   eagerConfidence: number | undefined;
   kindOfClose(code: number, reason: string): FaultKind | undefined;
 }

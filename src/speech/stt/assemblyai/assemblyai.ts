@@ -1,5 +1,5 @@
-// AssemblyAI's universal streaming as a recogniser. The service decides when a turn is over, and the gateway may force
-// the end. It bills the time from Begin to Terminate.
+// AssemblyAI's universal streaming as a recogniser. The service detects the end of a turn (endpointing), and the
+// gateway may force it. Billed from Begin to Terminate.
 // Source: AssemblyAI API reference, "Streaming API v3".
 
 import type { AssemblyAiSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
@@ -11,16 +11,16 @@ import { serviceUrl } from '../streaming/service-url.ts';
 import type { SpeechToText, SttCapabilities } from '../stt.ts';
 import { AssemblyAiRecognizer } from './assemblyai-recognizer.ts';
 
-/** What is AssemblyAI's, and may change without notice. */
+/** Properties of the service, which may change without notice. */
 const assemblyAiSettings = {
   url: 'wss://streaming.assemblyai.com',
   path: '/v3/ws',
-  /** These give text without punctuation first, and formatted text in a second message on demand. */
+  /** Models that send text without punctuation first, and on request a second message with formatted text. */
   formattingModels: /^universal-streaming/,
   englishModel: 'universal-streaming-english',
-  /** These take a list of languages; their older parameter for one is going to be removed. */
+  /** Models that accept a list of languages. Their older parameter for a single language will be removed. */
   languageListModels: /^universal-3-5/,
-  /** These recognise answers by what the agent has said. */
+  /** Models that use the agent's words to recognise answers. */
   agentWordsModels: /^(u3|universal-3)/,
   keytermsMax: 100,
   sessionMsMax: 3 * 3_600_000,
@@ -129,7 +129,7 @@ const CLOSES: Record<number, FaultKind> = {
   4104: 'request',
 };
 
-/** 1008 is also the close of a refused key, and of an account without funds. */
+/** The service closes with 1008 also for a refused key and for an account without funds. */
 export function kindOfClose(code: number, reason: string): FaultKind | undefined {
   if (code === 1008 && /insufficient (funds|account balance)/i.test(reason)) return 'quota';
   if (code === 1008 && /auth|api key|token/i.test(reason)) return 'auth';

@@ -1,5 +1,6 @@
-// Azure Speech as a recogniser, over its websocket. The service ends phrases by its own silence; there is no message that
-// asks for the final words. Source: Azure's Speech SDK 1.52.
+// Azure Speech as a recogniser, over its websocket. The service ends phrases after its own silence; no message requests
+// the final words.
+// Source: Azure's Speech SDK 1.52.
 
 import type { AzureSttSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
 import {
@@ -14,13 +15,13 @@ import { audioFrame, hexId, readFrame, textFrame, type UspHead, ulawHeader } fro
 
 const PHRASES_MAX = 100;
 const PATH = '/speech/recognition/conversation/cognitiveservices/v1';
-/** Silence after which the service fixes a phrase: shorter than what ends a turn. */
+/** Silence after which the service finalizes a phrase: shorter than the end of a turn. */
 const SEGMENTATION_MS = 300;
 
 const statuses = {
   TooManyRequests: 'rate',
   BadRequest: 'request',
-  // Its free subscription ran out of quota.
+  // The free subscription has no quota left.
   Forbidden: 'quota',
   Error: 'overload',
 } as const;
@@ -31,7 +32,7 @@ const description: RecognizerDescription = recognizerDescription.parse({
     language: '{language}',
     format: 'detailed',
     wordLevelTimestamps: 'true',
-    // Masking changes harmless words of some languages.
+    // Masking changes harmless words in some languages.
     profanity: 'raw',
     segmentationSilenceTimeoutMs: String(SEGMENTATION_MS),
   },
@@ -66,7 +67,7 @@ const description: RecognizerDescription = recognizerDescription.parse({
       code: 'RecognitionStatus',
       kinds: statuses,
     },
-    // The service ended the request: another one begins with another connection.
+    // The service ended the request. Another one needs another connection.
     { when: [{ path: 'path', equals: 'turn.end' }], kind: 'session' },
   ],
   closes: { '1007': 'request', '1000': 'session' },
@@ -99,7 +100,7 @@ export function createAzureStt(settings: AzureSttSettings, means: ServiceMeans):
   };
 }
 
-/** What the address says as well, and the vocabulary. */
+/** Context message: it repeats the address's parameters and adds the vocabulary. */
 function contextOf(language: string, terms: readonly string[]): object {
   const segmentation = { mode: 'Custom', segmentationSilenceTimeoutMs: SEGMENTATION_MS };
   const items = terms.map((text) => ({ text }));
@@ -134,7 +135,7 @@ function wireOf({ clock }: ServiceMeans, context: object): Wire {
       hasHeader = true;
       return audioFrame(head('audio'), Buffer.concat([...first, packet]));
     },
-    // Audio without audio. The phrase that is open and `turn.end` follow.
+    // An empty audio message. The open phrase and `turn.end` follow.
     end: () => audioFrame(head('audio'), new Uint8Array()),
   };
 }

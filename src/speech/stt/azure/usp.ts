@@ -1,10 +1,10 @@
-// Frames of Azure's speech websocket: header lines and a body in a text message; in a binary message a header length of
-// two bytes (big-endian), the header lines and audio. Source: Azure's Speech SDK 1.52, "Universal Speech Protocol".
+// Frames of Azure's speech websocket (Universal Speech Protocol). Text message: header lines and a body. Binary
+// message: header length in two bytes (big-endian), header lines, audio. Source: Azure's Speech SDK 1.52.
 
 import { isObject, parseJson } from '../../../std/json.ts';
 import { systemRandom } from '../../../std/random.ts';
 
-/** 32 hexadecimal digits, as ids of connections and requests are. */
+/** Random id of a connection or request: 32 hexadecimal digits. */
 export function hexId(): string {
   return systemRandom.bytes(16).toString('hex');
 }
@@ -12,7 +12,7 @@ export function hexId(): string {
 export interface UspHead {
   path: string;
   requestId: string;
-  /** ISO 8601. */
+  /** ISO 8601 time. */
   timestamp: string;
 }
 
@@ -30,7 +30,7 @@ export function audioFrame(head: UspHead, audio: Uint8Array): Buffer {
   return Buffer.concat([length, lines, audio]);
 }
 
-/** The header of a WAV file of unknown length, µ-law at 8 kHz. */
+/** Header of a WAV file of unknown length, µ-law at 8 kHz. */
 export function ulawHeader(): Buffer {
   const header = Buffer.alloc(44);
   header.write('RIFF', 0, 'latin1');
@@ -46,7 +46,7 @@ export function ulawHeader(): Buffer {
   return header;
 }
 
-/** The body of a text message with its path as `path`; undefined for anything else. */
+/** Body of a text message, with the message's path as `path`. Undefined for anything else. */
 export function readFrame(text: string): Record<string, unknown> | undefined {
   const at = text.indexOf('\r\n\r\n');
   const path = /^path:\s*([\w.]+)\s*$/im.exec(at < 0 ? text : text.slice(0, at))?.[1];

@@ -1,5 +1,5 @@
-// Deepgram as a recogniser: the models of the first interface (nova) and of the second, which decides the turns itself
-// (flux). One connection per call; it never reconnects.
+// Deepgram as a recogniser: the models of its first interface (nova) and of its second (flux), which does its own
+// endpointing. One connection per call; never reconnects.
 // Source: Deepgram API reference, "Live audio" (v1/listen) and "Turn-based audio" (v2/listen).
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
@@ -13,13 +13,13 @@ import { FluxRecognizer } from './flux.ts';
 import type { FluxThresholds } from './flux-configuration.ts';
 import { NovaRecognizer } from './nova.ts';
 
-/** What is Deepgram's, and may change without notice. */
+/** Properties of the service, which may change without notice. */
 const deepgramSettings = {
   url: 'wss://api.deepgram.com',
   novaPath: '/v1/listen',
   fluxPath: '/v2/listen',
   fluxModels: /^flux-/,
-  /** Only these take `keyterm`; the ones before take `keywords`. */
+  /** Models that accept `keyterm`. Earlier ones accept `keywords`. */
   keytermModels: /^nova-3/,
   multilingual: 'flux-general-multi',
   keytermsMax: 100,

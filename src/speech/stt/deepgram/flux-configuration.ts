@@ -1,8 +1,8 @@
-// Configure messages of Flux: one at a time, with what has changed since the last one.
+// Configure messages of Flux: sends one at a time, with the values that changed since the last one.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 
-/** The service answers every Configure; after this time the next is sent all the same. */
+/** The service answers every Configure. After this time the next one is sent without the answer. */
 const ANSWER_MS_MAX = 5_000;
 
 export interface FluxThresholds {
@@ -15,7 +15,7 @@ type Values = Record<string, unknown>;
 export class FluxConfiguration {
   readonly #clock: Clock;
   readonly #send: (configure: Values) => void;
-  /** The JSON of each value, as the service knows it. */
+  /** JSON of each value that the service has. */
   readonly #known = new Map<string, string>();
   #wanted: Values = {};
   #answer: Timer | undefined;

@@ -1,5 +1,5 @@
-// A call's recogniser on Deepgram's second interface (v2/listen): the service decides when a turn starts and ends, and
-// the gateway may force the end.
+// Recogniser of one call on Deepgram's second interface (v2/listen). The service detects the start and end of a turn
+// (endpointing), and the gateway may force the end.
 // Source: Deepgram API reference, "Turn-based audio", messages TurnInfo, Configure, ForceEndTurn and CloseStream.
 
 import { z } from 'zod';
@@ -14,11 +14,11 @@ import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts'
 import { FluxConfiguration, type FluxThresholds } from './flux-configuration.ts';
 
 const PACKET_MS = 80;
-/** Within a turn the service sends a message every 250 ms. */
+/** Longest wait for a message within a turn: the service sends one every 250 ms. */
 const TURN_INFO_MS_MAX = 2_500;
-/** Words that are in flight when the end is forced without an open turn. */
+/** Wait for words in flight when the end is forced without an open turn. */
 const IN_FLIGHT_MS_MAX = 400;
-/** Without audio in a turn, its end never comes: silence is sent instead. */
+/** Audio gap after which silence is sent: without audio, an open turn never ends. */
 const GAP_MS = 500;
 const CLOSE_STREAM = '{"type":"CloseStream"}';
 
@@ -40,9 +40,9 @@ export interface FluxOptions {
   url: string;
   listener: RecognizerListener;
   expectation: ExpectedInput;
-  /** What the service should know for an expected input. */
+  /** Parameters of the service for an expected input. */
   wanted(next: ExpectedInput): { keyterms: readonly string[]; thresholds: FluxThresholds };
-  /** Undefined: the model takes no hints of the language. */
+  /** Undefined: the model accepts no language hints. */
   language: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export class FluxRecognizer implements Recognizer {
   readonly #socket: RecognizerSocket;
   readonly #turns: ServiceTurns;
   readonly #configuration: FluxConfiguration;
-  /** Milliseconds of the stream up to the last `finalize`. */
+  /** Position of the last `finalize` in the stream, in milliseconds. */
   #askedMs = 0;
   #gap: Timer | undefined;
   #hadAudio = false;
@@ -127,7 +127,7 @@ export class FluxRecognizer implements Recognizer {
     this.#configuration.want({ language_hints: hintsOf(language) });
   }
 
-  /** The service decodes the audio that it has, sends the words in an Update of the open turn, which it does not end, and
+  /** Sends the end of the audio. The service decodes the rest, sends its words in an Update of the still open turn, and
    *  closes the connection. */
   async finish(): Promise<void> {
     if (this.#socket.hasEnded) return;
@@ -207,7 +207,7 @@ export class FluxRecognizer implements Recognizer {
   }
 }
 
-/** `multi`: every language of the model. */
+/** Language hints. `multi`: none, so that every language of the model is recognised. */
 function hintsOf(language: string): string[] {
   return language === 'multi' ? [] : [language];
 }

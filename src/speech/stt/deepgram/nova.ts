@@ -1,5 +1,5 @@
-// A call's recogniser on Deepgram's first interface (v1/listen). The gateway decides when a turn is over and sends
-// Finalize; words that the service has fixed before that go out at once, so that the audio behind them is confirmed.
+// Recogniser of one call on Deepgram's first interface (v1/listen). The gateway detects the end of a turn and sends
+// Finalize. Words that the service finalizes earlier are reported at once, which confirms the audio before them.
 // Source: Deepgram API reference, "Live audio", messages Results, Finalize, KeepAlive and CloseStream.
 
 import { z } from 'zod';
@@ -14,14 +14,15 @@ import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts'
 const KEEPALIVE_MS = 4_000;
 const CLOSE_STREAM = '{"type":"CloseStream"}';
 const PACKET_MS = 100;
-/** After Finalize; the 99th percentile of the answer is 350 ms. Without buffered audio the service may not answer. */
+/** Wait for the answer to Finalize, whose 99th percentile is 350 ms. Without buffered audio the service may not
+ *  answer. */
 const FINAL_MS_MAX = 1_000;
-/** Audio behind the last fixed words that the service may not have got when it fixed them. The answer to Finalize ends no
- *  earlier before the audio that was asked for: others are late answers to the one before. */
+/** Audio after the last final words that the service may not have received when it finalized them. An answer that ends
+ *  further before the requested position belongs to an earlier Finalize. */
 const OPEN_MS = 500;
-/** Speech behind the last fixed words that may be a word. */
+/** Speech after the last final words that is long enough for a word. */
 const WORD_MS = 200;
-/** Of positions in the stream, which are sums. */
+/** Tolerance of stream positions, which are sums. */
 const ROUNDING_S = 0.01;
 
 const word = z.object({
@@ -61,18 +62,18 @@ export class NovaRecognizer implements Recognizer {
   readonly #listener: RecognizerListener;
   readonly #socket: RecognizerSocket;
   readonly #owed: OwedFinals;
-  /** Fixed words that have not gone out. */
+  /** Final words that were not reported yet. */
   #pieces: RecognizedWords[] = [];
   #interim: RecognizedWords | undefined;
   #interimStartS = 0;
   #interimEndS = 0;
-  /** Seconds in the stream up to which the service has fixed words. */
+  /** Position up to which the service has finalized words, in seconds of the stream. */
   #fixedS = 0;
-  /** The end of the last of these words: the next one may begin before `#fixedS`. */
+  /** End of the last of these words. The next one may begin before `#fixedS`. */
   #lastWordS = 0;
-  /** Between the start of speech and `finalize`. */
+  /** True from the start of speech to `finalize`. */
   #isInTurn = false;
-  /** A message came after the last `finalize`. */
+  /** Whether a message arrived after the last `finalize`. */
   #isAlive = false;
   /** Milliseconds of the stream up to the last `finalize`, and to the end of the speech before it. */
   #askedMs = 0;
@@ -136,9 +137,9 @@ export class NovaRecognizer implements Recognizer {
     this.#socket.send({ type: 'Finalize' });
   }
 
-  /** The vocabulary is a part of the address. */
+  /** No effect: the vocabulary is a part of the address. */
   expect(): void {
-    // No message of this interface changes it.
+    // This interface has no message to change it.
   }
 
   async finish(): Promise<void> {
@@ -185,7 +186,7 @@ export class NovaRecognizer implements Recognizer {
       return;
     }
     const endS = given.start + given.duration;
-    // A late final says nothing about words behind it.
+    // A late final does not affect later words.
     if (endS > this.#interimStartS + ROUNDING_S) this.#interim = undefined;
     this.#fixedS = Math.max(this.#fixedS, endS);
     this.#fix(words);
@@ -194,14 +195,14 @@ export class NovaRecognizer implements Recognizer {
     else if (!this.#owed.isDue) this.#unasked(given.speech_final === true);
   }
 
-  /** In a turn, fixed words go out at once. Without detected speech they are a quiet voice or noise, and go out when
-   *  the service has seen a pause. */
+  /** In a turn, final words are reported at once. Outside detected speech they are a quiet voice or noise, and are
+   *  reported only after the service has detected a pause. */
   #unasked(hasPaused: boolean): void {
     if (this.#pieces.length === 0 || (!this.#isInTurn && !hasPaused)) return;
     this.#listener.onFinal(this.#take());
   }
 
-  /** The final of these words was lost: the service is past them. */
+  /** Adopts interim words whose final was lost: the service is past them. */
   #fixInterim(): void {
     if (this.#interim === undefined) return;
     this.#fix(this.#interim);
@@ -226,8 +227,8 @@ export class NovaRecognizer implements Recognizer {
     return words;
   }
 
-  /** No answer to Finalize. If the service works, it had no audio that was not final; interim words are the best there
-   *  is. If it sends nothing while words are open, or audio is that it has not fixed, it has stopped. */
+  /** Handles a missing answer to Finalize. If the service works, no audio was left to finalize, and interim words are
+   *  the best result. If it sends nothing although words or audio are open, it has stopped. */
   #overdue(): void {
     const fixedMs = this.#fixedS * 1_000;
     const isUnfixed = this.#askedMs - fixedMs > OPEN_MS || this.#spokenMs - fixedMs > WORD_MS;
@@ -243,7 +244,7 @@ export class NovaRecognizer implements Recognizer {
 
 const NO_WORDS: RecognizedWords = { text: '', confidence: null };
 
-/** The words of a result that are behind `fromS`: a result may be sent twice, or come after its time. */
+/** Words of a result after `fromS`. A result may arrive twice, or late. */
 function wordsAfter({ channel }: Results, fromS: number): RecognizedWords {
   const [best] = channel.alternatives;
   const text = best?.transcript?.trim() ?? '';

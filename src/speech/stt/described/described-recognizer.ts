@@ -1,5 +1,5 @@
-// A call's recogniser on a service that is described as data. The gateway decides when a turn is over; words that the
-// service fixes before that go out at once, so that the audio behind them is confirmed.
+// Recogniser of one call on a service that is described as data. The gateway detects the end of a turn. Words that the
+// service finalizes earlier are reported at once, which confirms the audio before them.
 
 import type {
   DescriptionValues,
@@ -27,21 +27,21 @@ import { countedIn, hasInterim, resultsIn } from './described-results.ts';
 import { locatorOf } from './described-session.ts';
 import { FixedTimes } from './fixed-times.ts';
 
-/** How long the answer to `finalize` may take: a multiple of the 99th percentile, within what a turn waits. */
+/** Wait for the answer to `finalize`: this multiple of its 99th percentile, within the limit of a turn. */
 const FINAL_SHARE = 1.5;
 const FINAL_MS_MIN = 1_000;
 const FINAL_MS_MAX = 2_400;
 
-/** Fixed words that have not gone out, of some seconds. */
+/** Final words that were not reported yet: those of some seconds. */
 const PIECES_MAX = 500;
 const PIECES_CHARACTERS_MAX = 50_000;
 
-/** How messages are framed where they are no JSON. */
+/** Framing of messages that are not JSON. */
 export interface Wire {
   opening(): string[];
   read(text: string): Record<string, unknown> | undefined;
   audio(packet: Uint8Array): Uint8Array;
-  /** The last message of a session, behind its audio. */
+  /** Last message of a session, after its audio. */
   end(): Uint8Array;
 }
 
@@ -50,13 +50,13 @@ export interface DescribedOptions {
   service: string;
   model: string;
   baseUrl: string;
-  /** Keys among `values`: no fault repeats them. */
+  /** Keys among `values`, which are removed from faults. */
   secrets: readonly string[];
   description: RecognizerDescription;
   values: DescriptionValues;
   listener: RecognizerListener;
   wire?: Wire;
-  /** For the request before the connection, where the description has one. */
+  /** Client for the request before the connection, if the description has one. */
   http?: ServiceHttp | undefined;
 }
 
@@ -65,20 +65,20 @@ export class DescribedRecognizer implements Recognizer {
   readonly #socket: RecognizerSocket;
   readonly #owed: OwedFinals;
   #asking: Timer | undefined;
-  /** Fixed words that have not gone out. */
+  /** Final words that were not reported yet. */
   #pieces: RecognizedWords[] = [];
   #piecesCharacters = 0;
   #partial: RecognizedWords = NO_WORDS;
-  /** The last words that went out: services repeat them as interim words. */
+  /** Text that was reported last: services repeat it as interim words. */
   #lastText = '';
-  /** Words that went out without having been fixed: their final may still come. */
+  /** Text that was reported without being final. Its final may still arrive. */
   #madeUp: string | undefined;
-  /** The last fixed text, while nothing else was said. */
+  /** The last final text, until other words arrive. */
   #lastFinal: string | undefined;
   readonly #fixed = new FixedTimes();
-  /** There was speech since the last answer. */
+  /** Whether there was speech since the last answer. */
   #hasSpeech = false;
-  /** A message came after the last `finalize`. */
+  /** Whether a message arrived after the last `finalize`. */
   #isAlive = false;
 
   constructor(options: DescribedOptions) {
@@ -161,12 +161,12 @@ export class DescribedRecognizer implements Recognizer {
     else this.#asking ??= this.#options.means.clock.after(finalize.after_ms, () => this.#ask());
   }
 
-  /** Vocabularies are a part of the address or of the first message. */
+  /** No effect: the vocabulary is a part of the address or of the first message. */
   expect(): void {
-    // No message of these interfaces changes them.
+    // These interfaces have no message to change it.
   }
 
-  /** A service without a last message is asked for its final words instead. Without audio it has none. */
+  /** Sends the last message, or requests the final words if the service has none. Does neither without audio. */
   async finish(): Promise<void> {
     if (this.#socket.hasEnded) return;
     const last = this.#last;
@@ -187,7 +187,7 @@ export class DescribedRecognizer implements Recognizer {
     this.#socket.close(close === undefined ? undefined : this.#text(close));
   }
 
-  /** What ends a session. */
+  /** The last message of a session. */
   get #last(): (() => string | Uint8Array) | undefined {
     const { description, wire } = this.#options;
     if (wire !== undefined) return () => wire.end();
@@ -195,7 +195,7 @@ export class DescribedRecognizer implements Recognizer {
     return template === undefined ? undefined : () => this.#text(template);
   }
 
-  /** Texts are pieces with their own spaces, also within words. */
+  /** Whether texts are pieces with their own spaces, which may split words. */
   get #isInPieces(): boolean {
     const { is_delta: isDelta, tokens } = this.#options.description;
     return isDelta || tokens !== undefined;
@@ -213,7 +213,7 @@ export class DescribedRecognizer implements Recognizer {
     this.#socket.sendText(this.#text(finalize.message));
   }
 
-  /** A message that is not audio. */
+  /** Sends a message that is not audio. */
   #text(template: MessageTemplate): string {
     const { description, values } = this.#options;
     const packets = this.#socket.sentPackets;
@@ -221,7 +221,7 @@ export class DescribedRecognizer implements Recognizer {
     return messageText(template, { ...values, audio, packets });
   }
 
-  /** Whether the service has nothing more to say. */
+  /** Whether the service sends nothing more after this message. */
   #isLast(message: Record<string, unknown>): boolean {
     const { description } = this.#options;
     if (errorIn(message, description.errors) !== undefined) return true;
@@ -270,7 +270,7 @@ export class DescribedRecognizer implements Recognizer {
     }
     if (words.text.trim() === '') return;
     const isWord = /^\s/.test(words.text) || /\s$/.test(this.#pieces.at(-1)?.text ?? '');
-    // What came before is whole words.
+    // The earlier pieces are whole words.
     if (this.#isInPieces && isWord && !this.#owed.isDue) this.#give();
     this.#pieces.push(words);
     this.#piecesCharacters += words.text.length;
@@ -280,7 +280,7 @@ export class DescribedRecognizer implements Recognizer {
     }
   }
 
-  /** Without what was fixed before: a final may come twice. */
+  /** Removes words that were finalized before: a final may arrive twice. */
   #fresh(given: RecognizedWords): RecognizedWords {
     const { words = [] } = given;
     const fresh = words.filter((word) => this.#fixed.isNew(word));
@@ -315,7 +315,7 @@ export class DescribedRecognizer implements Recognizer {
     const all = joinWords(pieces);
     if (!this.#isInPieces) return all;
     const text = pieces.map((piece) => piece.text).join('');
-    // Punctuation and the rest of a word have no times of their own.
+    // Punctuation and the rest of a word have no times.
     const words = pieces.flatMap((piece) => piece.words ?? []);
     return {
       ...all,
@@ -324,8 +324,8 @@ export class DescribedRecognizer implements Recognizer {
     };
   }
 
-  /** No answer. If the service works, it had no words that were not fixed; interim words are the best there is. If it
-   *  sends nothing while words are open, it has stopped. */
+  /** Handles a missing answer. If the service works, it had no words left to finalize, and interim words are the best
+   *  result. If it sends nothing while words are open, it has stopped. */
   #overdue(): void {
     const isOpen = this.#partial.text !== '' || (this.#hasSpeech && !this.#hasInterim);
     if (isOpen && !this.#isAlive) {
@@ -348,14 +348,14 @@ export class DescribedRecognizer implements Recognizer {
   }
 }
 
-/** By their times, where all have some: a final may come before the one in front of it. */
+/** Sorts pieces by time if all have times: finals may arrive out of order. */
 function inOrder(pieces: readonly RecognizedWords[]): readonly RecognizedWords[] {
   const startOf = ({ words }: RecognizedWords): number | undefined => words?.[0]?.startMs;
   if (pieces.some((piece) => startOf(piece) === undefined)) return pieces;
   return [...pieces].sort((one, other) => (startOf(one) ?? 0) - (startOf(other) ?? 0));
 }
 
-/** Samples of 16 bits, with a silent second channel. */
+/** Adds a silent second channel to 16-bit samples. */
 function withSilence(packet: Uint8Array): Uint8Array {
   const both = new Uint8Array(packet.length * 2);
   for (let at = 0; at < packet.length; at += 2) both.set(packet.subarray(at, at + 2), at * 2);

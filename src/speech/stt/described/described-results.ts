@@ -1,30 +1,30 @@
-// What a service's messages say, by its description: words that are fixed, words that may change, and the answer to
-// `finalize`. Pure; never throws.
+// Reads a service's messages by its description: final words, interim words, and the answer to `finalize`. Pure; never
+// throws.
 
 import type { RecognizerDescription } from '../../../model/speech-services/schemas/description.ts';
 import { beginsWord } from '../../../std/text/unspaced-text.ts';
 import { meetsConditions, numberAt, textAt, valueAt } from '../../service/description/template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
-/** Of one message: ten minutes of speech. */
+/** Words in one message: ten minutes of speech. */
 const WORDS_MAX = 3_000;
 const TEXT_CHARACTERS_MAX = 20_000;
 const MS = { s: 1_000, ms: 1, '100ns': 1e-4 } as const;
 
 export interface DescribedResults {
-  /** Words that the service has fixed, in addition to those before. */
+  /** Words that the service has finalized, in addition to the earlier ones. */
   final?: RecognizedWords;
-  /** All words behind the fixed ones; '' for none. */
+  /** All words after the final ones; '' for none. */
   partial?: RecognizedWords;
   isAnswer: boolean;
 }
 
-/** Whether words come before they are fixed. */
+/** Whether the service sends interim words. */
 export function hasInterim({ tokens, results }: RecognizerDescription): boolean {
   return tokens !== undefined || results.some(({ is }) => is === 'partial');
 }
 
-/** Seconds that the service bills; undefined in messages without them. */
+/** Seconds that the service bills. Undefined in messages without them. */
 export function countedIn(
   message: unknown,
   { counted }: RecognizerDescription,
@@ -61,7 +61,7 @@ function wordsOf(message: unknown, reading: Reading, isDelta: boolean): Recogniz
   };
 }
 
-/** None where one of them has no times. */
+/** Words with their times. Empty if one of them has none. */
 function timesIn(message: unknown, of: NonNullable<Reading['words']>): RecognizedWord[] {
   const list = valueAt(message, of.list);
   const words: RecognizedWord[] = [];
@@ -96,7 +96,7 @@ function ofTokens(list: readonly unknown[], of: Tokens, isOther: boolean): Descr
   };
 }
 
-/** Texts keep their spaces at the begin: a piece may be the rest of a word. */
+/** Joins tokens. Leading spaces are kept, since a token may be the rest of a word. */
 function joined(tokens: readonly unknown[], of: Tokens): RecognizedWords {
   const sure = tokens.flatMap((token) => share(numberAt(token, of.confidence)) ?? []);
   const words = wordsOfTokens(tokens, of);
@@ -111,7 +111,7 @@ function joined(tokens: readonly unknown[], of: Tokens): RecognizedWords {
   };
 }
 
-/** A word begins with a space, or with a letter of a script that has none. */
+/** Joins tokens to words. A word begins with a space, or with a letter of a script without spaces. */
 function wordsOfTokens(tokens: readonly unknown[], of: Tokens): RecognizedWord[] {
   const words: RecognizedWord[] = [];
   for (const token of tokens) {

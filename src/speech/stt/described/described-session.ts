@@ -1,5 +1,5 @@
-// The request before the connection of a described recogniser: it opens a session at the service, whose answer names the
-// address of the websocket.
+// Request that opens a session before the connection of a described recogniser. Its answer has the address of the
+// websocket.
 
 import type {
   DescriptionValues,
@@ -11,11 +11,11 @@ import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceHttp } from '../../service/service-http.ts';
 import type { VendorSocketOptions } from '../../service/vendor-socket.ts';
 
-/** The socket waits no longer than this to be ready. */
+/** Deadline of the request: the socket waits no longer to be ready. */
 const ANSWER_MS_MAX = 2_500;
 const ANSWER_BYTES_MAX = 65_536;
-/** Of the address, whose parameters are secrets: words of a fault are searched for each of them. With those of an address of
- *  64 kB that takes a minute, in which all calls of the process stand still. */
+/** Longest address. Its parameters are secrets, and the text of a fault is searched for each of them. With an address
+ *  of 64 kB that takes a minute, in which all calls of the process stall. */
 const ADDRESS_CHARACTERS_MAX = 2_000;
 const PARAMETERS_MAX = 20;
 
@@ -27,7 +27,7 @@ interface Opened {
   http?: ServiceHttp | undefined;
 }
 
-/** Nothing for a description without such a request. */
+/** Empty for a description without such a request. */
 export function locatorOf(of: Opened): Pick<VendorSocketOptions, 'locate'> {
   const { service, baseUrl, description, values, http } = of;
   const { session } = description;

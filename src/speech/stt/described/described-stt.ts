@@ -1,4 +1,4 @@
-// Recognisers that are described as data, of the user's own or of a preset.
+// Recognisers that are described as data, by the user or by a preset.
 
 import type {
   SttPresetSettings,
@@ -69,7 +69,7 @@ function create(
         model,
         language,
         region,
-        // The services detect it where it is not given.
+        // Services detect the language if it is not given.
         known_language: ['auto', 'multi', 'unknown'].includes(language ?? 'auto')
           ? undefined
           : language,

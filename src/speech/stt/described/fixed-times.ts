@@ -1,17 +1,17 @@
-// The times in the stream whose words a service has fixed. A final may come twice, and it may come after the final behind
-// it: words between two finals are new, words within one are not.
+// Time ranges of a stream whose words are final. A final may arrive twice, or after a later one: words between two
+// finals are new, words within one are not.
 
 import type { RecognizedWord } from '../stt.ts';
 
-/** Finals behind which one may still come: services send them within seconds. */
+/** Finals that a late one may precede: services send them within seconds. */
 const SPANS_MAX = 20;
 
 export class FixedTimes {
-  /** From the first to the last word of each final, in the order in which they came. */
+  /** Range of each final from its first to its last word, in order of arrival. */
   readonly #spans: { startMs: number; endMs: number }[] = [];
-  /** The latest end. */
+  /** Latest end of a final. */
   #endMs = 0;
-  /** Before it, only what is behind `#endMs` is new. */
+  /** Position before which only words after `#endMs` are new. */
   #closedMs = 0;
 
   isNew({ startMs, endMs }: RecognizedWord): boolean {
@@ -31,7 +31,7 @@ export class FixedTimes {
     this.close(this.#spans.shift()?.endMs ?? 0);
   }
 
-  /** No final that comes out of its order has words before `ms` that have not gone out. */
+  /** Declares that no late final has new words before `ms`. */
   close(ms: number): void {
     this.#closedMs = Math.max(this.#closedMs, ms);
   }

@@ -1,6 +1,7 @@
-// Gladia's live interface, version 2, as its reference documents it (November 2026). It was not tried on a live account.
+// Preset of Gladia's live interface, version 2, from its reference (November 2026). Not tried on a live account.
 
-/** The address of the websocket comes from a request, with a token. Without a finalize, its silence ends an utterance. */
+/** The address of the websocket comes from a request, with a token. Without a finalize message, the service's silence
+ *  detection ends an utterance. */
 export const gladia = {
   path: '/v2/live',
   query: { region: '{region}' },

@@ -1,5 +1,5 @@
-// Descriptions of the protocols in which other platforms ask a recogniser of the user's own: such a server works with
-// the gateway unchanged. Source: the platforms' guides; names of jambonz's fields are not confirmed.
+// Presets for a user's own recogniser that was built for another platform's protocol: such a server works unchanged.
+// Source: the platforms' guides; names of jambonz's fields are not confirmed.
 
 const bearer = { authorization: 'Bearer {key}' };
 

@@ -1,5 +1,5 @@
-// Descriptions of services, as their references document their messages (November 2026). None of them was tried on a
-// live account: what is wrong here is wrong in one place, and `websocket_stt` carries a corrected copy.
+// Presets: descriptions of services from their references (November 2026). None of them was tried on a live account.
+// Users correct a wrong one with a copy in `websocket_stt`.
 
 import type { SttPreset } from '../../../model/speech-services/schemas/described-stt.ts';
 import {
@@ -62,7 +62,7 @@ const scribeFaults = {
   unaccepted_terms: 'forbidden',
 } as const;
 
-/** ElevenLabs Scribe, manual commits. Both forms of a committed text come: the one with times is taken. */
+/** ElevenLabs Scribe, manual commits. A committed text arrives in two forms: the one with times is used. */
 const elevenlabs = {
   path: '/v1/speech-to-text/realtime',
   query: {
@@ -109,7 +109,7 @@ const elevenlabs = {
       commit: true,
       sample_rate: 8_000,
     },
-    // The second: too little audio since the last commit to have words.
+    // The second form: too little audio since the last commit to contain words.
     answer: [
       {
         path: 'message_type',
@@ -125,12 +125,12 @@ const elevenlabs = {
       kinds: scribeFaults,
     },
   ],
-  // The service closes idle sessions so.
+  // The service closes idle sessions with this code.
   closes: { '1000': 'session' },
   final_ms_p99: 410,
 };
 
-/** Sarvam's first interface: a flush is answered by the words. */
+/** Sarvam's first interface: the words answer a flush. */
 const sarvam = {
   path: '/speech-to-text/ws',
   query: {
@@ -233,7 +233,7 @@ const soniox = {
         '408': 'timeout',
         '429': 'rate',
         '500': 'overload',
-        // The service asks for a new session.
+        // The service requests a new session.
         '503': 'session',
       },
     },
@@ -296,7 +296,7 @@ const speechmatics = {
   is_delta: true,
   finalize: {
     message: { message: 'ForceEndOfUtterance' },
-    // At once, it would cut the last word.
+    // Sent at once, it would cut the last word.
     after_ms: 100,
     answer: [{ path: 'message', equals: 'EndOfUtterance' }],
   },
@@ -308,7 +308,7 @@ const speechmatics = {
       kinds: {
         not_authorised: 'auth',
         not_allowed: 'forbidden',
-        // Of the connections at a time; the time limit is that of the contract.
+        // A limit of concurrent connections; the time limit is the contract's.
         quota_exceeded: 'rate',
         timelimit_exceeded: 'quota',
         idle_timeout: 'session',
@@ -330,7 +330,7 @@ const speechmatics = {
   final_ms_p99: 740,
 };
 
-/** xAI has no finalize: its silence ends an utterance. */
+/** xAI has no finalize message: its silence detection ends an utterance. */
 const xai = {
   path: '/v1/stt',
   query: {
@@ -375,7 +375,7 @@ const described = {
   jambonz_stt: jambonz,
 } satisfies Record<SttPreset, unknown>;
 
-/** Checked as a user's own description is. */
+/** Presets pass the same checks as a user's own description. */
 export const sttPresets = Object.fromEntries(
   Object.entries(described).map(([name, each]) => [name, recognizerDescription.parse(each)]),
 ) as Record<SttPreset, RecognizerDescription>;

@@ -1,4 +1,4 @@
-// The last seconds of a call's audio, by position: what a recogniser has not confirmed is sent to the next one.
+// Ring buffer of the last seconds of a call's audio, by position: unconfirmed audio is replayed to the next recogniser.
 
 /** 15 s at 8 kHz: longer than most turns, 240 kB. */
 const SAMPLES = 15 * 8_000;
@@ -7,17 +7,17 @@ export class AudioRing {
   readonly #samples = new Int16Array(SAMPLES);
   #written = 0;
 
-  /** Samples since the begin. */
+  /** Samples since the beginning of the call. */
   get written(): number {
     return this.#written;
   }
 
-  /** The position of the oldest sample that is left. */
+  /** Position of the oldest sample in the ring. */
   get oldest(): number {
     return Math.max(0, this.#written - SAMPLES);
   }
 
-  /** At most 15 s; borrowed. */
+  /** Adds a frame of at most 15 s; borrowed. */
   write(frame: Int16Array): void {
     const at = this.#written % SAMPLES;
     const first = SAMPLES - at;
@@ -30,7 +30,7 @@ export class AudioRing {
     this.#written += frame.length;
   }
 
-  /** Fills `into` with what is at `position`; both ends must be within the ring. */
+  /** Copies the audio at `position` into `into`. Both ends must be within the ring. */
   read(position: number, into: Int16Array): void {
     const at = position % SAMPLES;
     const first = Math.min(into.length, SAMPLES - at);

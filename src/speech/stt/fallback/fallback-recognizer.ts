@@ -1,6 +1,7 @@
-// One call's recogniser that survives the faults of services: on a fault the unconfirmed audio is replayed to a new session
-// of the same service or of the next one, faster than real time, with the live audio behind it. Words come once: finals
-// confirm the audio before them, and only what follows is replayed. Another list of services takes over between two turns.
+// Recogniser of one call that survives faults of services (failover). After a fault the unconfirmed audio is replayed
+// to a new session of the same or the next service, faster than real time and followed by the live audio. Words are
+// reported once: finals confirm the audio before them, and only later audio is replayed. The list of services can
+// change between two turns.
 
 import { codeOf, type GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -18,17 +19,17 @@ import { SessionRetry } from './session-retry.ts';
 import { SessionRotation } from './session-rotation.ts';
 import { SpeechWatchdog } from './speech-watchdog.ts';
 
-/** Before the detected begin of speech, and in a pause: what a new session gets at least. */
+/** Audio before the detected beginning of speech, and in a pause: the least that a new session receives. */
 const BEFORE_SAMPLES = 8_000;
-/** Controls of the audio that is not confirmed; a turn has a handful. */
+/** Control marks in the unconfirmed audio. A turn has a handful. */
 const MARKS_MAX = 200;
-/** Clients give up a service that does not answer `finalize` for so long. */
+/** Clients give up a service that has not answered `finalize` after this time. */
 const BEHIND_MS = 1_000;
 
 export interface FallbackRecognizerOptions {
-  /** For each step of the conversation its services in order. */
+  /** Services in order of preference, one list for each step of the conversation. */
   lists: readonly (readonly SttFallbackService[])[];
-  /** The list with which it begins, and the first service of it to use. */
+  /** Number of the first list, and of the first service in it to use. */
   list: number;
   first: number;
   clock: Clock;
@@ -43,7 +44,7 @@ export class FallbackRecognizer implements Recognizer {
   readonly #options: FallbackRecognizerOptions;
   readonly #ring = new AudioRing();
   readonly #watchdog: SpeechWatchdog;
-  /** Controls since the confirmed position, in order. */
+  /** Controls after the confirmed position, in order. */
   #marks: Mark[] = [];
   #session: RecognizerSession | undefined;
   readonly #line: RecognizerLine;
@@ -90,7 +91,7 @@ export class FallbackRecognizer implements Recognizer {
   }
 
   speechResumed(): void {
-    // The service ended the turn that goes on.
+    // The service ended a turn that continues.
     if (this.#isInTurn) this.#mark('resume');
     else this.speechStarted();
   }
@@ -147,7 +148,7 @@ export class FallbackRecognizer implements Recognizer {
     this.#endSession();
   }
 
-  /** The caller does not speak, and everything they said has been answered. */
+  /** Whether the caller is silent and all of their speech has been answered. */
   get #isPause(): boolean {
     return !this.#isInTurn && this.#owed === 0 && !this.#words.hasPartial;
   }
@@ -160,7 +161,7 @@ export class FallbackRecognizer implements Recognizer {
     this.#session.mark(mark);
   }
 
-  /** Where a new session begins while there is no speech. */
+  /** Position at which a new session begins outside speech. */
   #pause(): number {
     return this.#ring.written - BEFORE_SAMPLES;
   }
@@ -204,14 +205,14 @@ export class FallbackRecognizer implements Recognizer {
     this.#rotation.await(entry.service.capabilities.sessionMsMax);
   }
 
-  /** Audio that is older than the ring cannot be replayed: its interim words are the best there is. */
+  /** Keeps the interim words of audio that is older than the ring: it cannot be replayed. */
   #keepLostWords(): void {
     const { oldest } = this.#ring;
     const lostToMs = this.#words.renew(this.#confirmed < oldest ? oldest / 8 : 0);
     if (this.#confirmed < oldest) this.#confirm(Math.max(oldest, lostToMs * 8));
   }
 
-  /** What comes late from a session that was given up has no effect. */
+  /** Ignores late events of a session that was given up. */
   #from(session: RecognizerSession, work: () => void): void {
     if (session === this.#session) work();
   }
@@ -229,7 +230,7 @@ export class FallbackRecognizer implements Recognizer {
     if (this.#rotation.isDue && this.#isPause && this.#session?.lagSamples === 0) this.#renew();
   }
 
-  /** The wanted list takes over at the position up to which everything is confirmed. */
+  /** Changes to the wanted list. Everything up to this position is confirmed. */
   #switch(): void {
     const change = this.#line.change();
     if (change === undefined) return;
@@ -282,7 +283,7 @@ export class FallbackRecognizer implements Recognizer {
     }
     const answered = session.answered();
     this.#confirm(answered?.at ?? session.endOf(words) ?? session.likelyEnd);
-    // At the end of a call, the words of an earlier session may be more.
+    // At the end of a call, an earlier session may have had more words.
     const mayBeFewer = this.#isFinishing && this.#words.areOfOther(session);
     if (answered === undefined && (this.#owed > 0 || mayBeFewer)) {
       this.#words.hold(words);
@@ -295,7 +296,7 @@ export class FallbackRecognizer implements Recognizer {
     const all = this.#words.final(words, answered !== undefined);
     if (answered === undefined && all.text === '') return;
     this.#options.listener.onFinal(all);
-    // Also where the voice goes on: what follows is the next turn's.
+    // Even if the caller continues: further words belong to the next turn.
     if (answered !== undefined && this.#owed === 0) this.#switch();
     this.#rotateInPause();
   }
@@ -305,7 +306,7 @@ export class FallbackRecognizer implements Recognizer {
       this.#isInTurn = false;
       this.#marks = this.#marks.filter(({ at }) => at > this.#confirmed);
     }
-    // The turns of replayed audio are over; while an answer is due, it ends the turn.
+    // Turns within replayed audio are over. While an answer is due, the answer ends the turn.
     if (this.#owed > 0 || (turn !== 'ended' && session.lagSamples > 0)) return;
     this.#options.listener.onTurn?.(turn, words);
     if (turn === 'ended') this.#rotateInPause();
@@ -313,21 +314,22 @@ export class FallbackRecognizer implements Recognizer {
 
   // Faults.
 
-  /** A turn without words, of a service that may have stopped: true if another session gets its audio. */
+  /** Handles a turn without words, after which the service may have stopped. Returns true if another session gets its
+   *  audio. */
   #isDoubtful(): boolean {
-    // It answers phrases that it knows, and nothing else.
+    // Such a service reports only the phrases that it knows.
     if (this.#line.current?.service.capabilities.closedOnly === true) return false;
     const doubt = this.#watchdog.doubt();
     if (doubt === 'speech') return this.#silent('no sign of life');
     if (doubt === undefined) return false;
-    // A cough has no words at any service: the call returns then.
+    // A cough has no words at any service. The call then returns to its earlier service.
     const other = doubt === 'word-again' ? this.#line.nextOfOpenSpeech() : undefined;
     this.#lookInto('no sign of life', other ?? this.#line.index, true);
     return true;
   }
 
-  /** The service sends nothing while the caller speaks. A new session gets the same audio, then the next service: if
-   *  that is silent too, the audio has no words. Returns false if no session or service is left. */
+  /** Handles a service that sends nothing while the caller speaks. A new session gets the same audio, then the next
+   *  service. If that one is silent too, the audio has no words. Returns false if no session or service is left. */
   #silent(detail: string): boolean {
     const { index } = this.#line;
     const next = this.#watchdog.silences > 1 ? this.#line.nextOfOpenSpeech() : index;
@@ -361,12 +363,13 @@ export class FallbackRecognizer implements Recognizer {
       else this.#failed(fault);
       return;
     }
-    // The embedded recogniser has no room. That says nothing about the next call.
+    // The embedded recogniser is at its capacity. Its circuit stays closed for the next call.
     this.#endSession();
     if (!this.#isFinishing) this.#use(this.#line.next(), error);
   }
 
-  /** Nothing takes its place. What else a session has that was asked for its last words still counts. */
+  /** Records a fault at the end of a call, without a replacement. A session that was asked for its last words may still
+   *  deliver them. */
   #failedAtEnd(fault: ServiceFault): void {
     this.#line.current?.circuit.failed(fault);
     if (fault.isPermanent) this.#options.reports.permanent(fault);

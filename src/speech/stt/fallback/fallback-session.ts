@@ -1,5 +1,6 @@
-// One session of one service within a call: opened at a position of the call's audio, it gets what was said since then
-// faster than real time until it has caught up, with the controls at their positions, and its times are the call's.
+// One session of one service within a call, opened at a position of the call's audio. The audio since then is replayed
+// faster than real time until the session has caught up, with the controls at their positions. Its times are converted
+// to the call's.
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
@@ -9,54 +10,54 @@ import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } fr
 import type { AudioRing } from './audio-ring.ts';
 import type { SpeechWatchdog } from './speech-watchdog.ts';
 
-/** What was said to the recogniser, at a position of the audio. */
+/** A control call to the recogniser, at a position of the audio. */
 export interface Mark {
   kind: 'start' | 'stop' | 'resume' | 'finalize';
   at: number;
 }
 
-/** Settings of a recogniser beside the expected input. Each new session gets them. */
+/** Settings of a recogniser besides the expected input. Each new session gets them. */
 export interface SessionContext {
   language?: string | undefined;
   agentText?: string;
 }
 
-/** Words end so much before the moment they are reported, where a service gives no times. */
+/** Assumed delay from the end of a word to its report, if a service sends no times. */
 const LATENCY_SAMPLES = 1_600;
-/** Speech without words up to its end: more than services take for interim words. */
+/** Speech that may lack words at its end: more than services need for interim words. */
 const BEHIND_SAMPLES = 4_800;
 const SAMPLES_PER_MS = 8;
 const SPEED_MAX = 1.8;
 const STEP_MS = 20;
 const STEP_SAMPLES = STEP_MS * SAMPLES_PER_MS;
-/** After a late timer: more at once would be a burst. */
+/** Steps after a late timer. More at once would be a burst. */
 const STEPS_MAX = 5;
-/** Final words are overdue after this many times the service's 99th percentile, and at least after so long. */
+/** Final words are overdue after this many times the service's 99th percentile, but not before a minimum. */
 const FINAL_SHARE = 3;
 const FINAL_MS_MIN = 2_000;
 const CONNECT_MS = 500;
-/** A replay waits so long for a connection; clients give up one that is not ready before. */
+/** Longest wait of a replay for a connection. Clients give up an unready one earlier. */
 const CONNECT_MS_MAX = 3_000;
-/** And for one that was there: the service has begun to close it, and may leave it so. */
+/** The same if the session was connected before: the service has begun to close it, and may never finish. */
 const CLOSING_MS_MAX = 500;
 const DELAY_MS_MAX = 2_500;
-/** At the end of a call: for the last words, and of that for a replay to go on. */
+/** Limit at the end of a call for the last words, and within it for the rest of a replay. */
 const LAST_MS_MAX = 2_000;
 const LAST_REPLAY_MS_MAX = 1_000;
 
 export interface RecognizerSessionOptions {
   service: SpeechToText;
-  /** Of the service's key. */
+  /** Concurrency limit of the service's key. */
   sessions?: SessionLimit | undefined;
   expectation: ExpectedInput;
   clock: Clock;
   ring: AudioRing;
-  /** The position of its first sample. */
+  /** Position of its first sample. */
   from: number;
-  /** Controls that it has not been given, in order. */
+  /** Controls that the session has not received, in order. */
   marks: readonly Mark[];
   watchdog: SpeechWatchdog;
-  /** The answer to `finalize` does not come, or no connection for a replay. */
+  /** Called if `finalize` is not answered, or if a replay has no connection. */
   onOverdue(detail: string): void;
   listener: RecognizerListener;
 }
@@ -65,27 +66,27 @@ export class RecognizerSession {
   readonly recognizer: Recognizer;
   readonly openedAt: number;
   readonly speed: number;
-  /** The service has sent something. */
+  /** Whether the service has sent anything. */
   isProven = false;
   readonly #options: RecognizerSessionOptions;
-  /** Position up to which it has got the audio. */
+  /** Position up to which the session has received the audio. */
   #sent: number;
   #marks: Mark[];
-  /** Position up to which there are words, interim ones included. */
+  /** Position up to which there are words, including interim ones. */
   #wordsTo = 0;
-  /** Where the speech has ended. */
+  /** Position at which the speech ended. */
   #stoppedAt: number | undefined;
   #asked: Mark[] = [];
   readonly #frame = new Int16Array(STEP_SAMPLES);
   #step: Timer | undefined;
   #steppedAt = 0;
   #hasConnected = false;
-  /** For how long there was no connection for the replay. */
+  /** Time that the replay has waited for a connection. */
   #unconnectedMs = 0;
   #overdue: Timer | undefined;
-  /** While the end of a call waits for the replay. */
+  /** Set while the end of a call waits for the replay. */
   #onCaughtUp: (() => void) | undefined;
-  /** It gets no more audio. */
+  /** Whether the session receives no more audio. */
   #isClosed = false;
 
   constructor(options: RecognizerSessionOptions) {
@@ -100,43 +101,43 @@ export class RecognizerSession {
     if (from < ring.written || marks.length > 0 || this.#isConnecting) this.#replay();
   }
 
-  /** Audio waits here until it is over, so that none goes out faster than `speed`. */
+  /** Whether the recogniser is connecting. Audio waits here until then, so that none is sent faster than `speed`. */
   get #isConnecting(): boolean {
     return this.recognizer.isReady === false;
   }
 
-  /** Where words that come now end, if they have no times. */
+  /** Likely end of words that arrive now, if they have no times. */
   get likelyEnd(): number {
     return this.#sent - LATENCY_SAMPLES;
   }
 
-  /** The known words end well before the speech does: the service is late, or has stopped. */
+  /** Whether the known words end well before the speech: the service is late or has stopped. */
   get isBehind(): boolean {
     if (!this.#options.service.capabilities.interimWords) return false;
     return (this.#stoppedAt ?? this.#sent) - this.#wordsTo > BEHIND_SAMPLES;
   }
 
-  /** `finalize` has no answer yet. */
+  /** Whether a `finalize` has no answer yet. */
   get owesFinal(): boolean {
     return this.#asked.length > 0;
   }
 
-  /** It gets no more audio; its last words may come. */
+  /** Whether the session receives no more audio. Its last words may still arrive. */
   get isEnding(): boolean {
     return this.#isClosed;
   }
 
-  /** Audio that it has not got. */
+  /** Audio that the session has not received. */
   get lagSamples(): number {
     return this.#step === undefined ? 0 : this.#options.ring.written - this.#sent;
   }
 
-  /** Until words of now can come, with the time to connect. */
+  /** Expected delay until words of the current audio, including the time to connect. */
   get delayMs(): number {
     return Math.min(DELAY_MS_MAX, CONNECT_MS + this.lagSamples / SAMPLES_PER_MS / this.speed);
   }
 
-  /** A frame that was written to the ring; borrowed. */
+  /** Passes on a frame that was written to the ring; borrowed. */
   pushed(frame: Int16Array): void {
     if (this.#step !== undefined || this.#isClosed) return;
     this.#sent += frame.length;
@@ -148,12 +149,12 @@ export class RecognizerSession {
     else this.#marks.push(mark);
   }
 
-  /** Not within replayed audio, whose words are late anyway. */
+  /** Has no effect within replayed audio, whose words are late anyway. */
   prepareFinal(): void {
     if (this.#step === undefined && !this.#isClosed) this.recognizer.prepareFinal?.();
   }
 
-  /** A final came. The `finalize` that it answers, if one is due. */
+  /** Records a final. Returns the `finalize` that it answers, if one is due. */
   answered(): Mark | undefined {
     const mark = this.#asked.shift();
     this.#overdue?.cancel();
@@ -162,14 +163,14 @@ export class RecognizerSession {
     return mark;
   }
 
-  /** The position of the last word's end; undefined where the service has no times. */
+  /** Position of the last word's end. Undefined if the service sends no times. */
   endOf(words: RecognizedWords): number | undefined {
     const last = words.words?.at(-1);
     return last === undefined ? undefined : Math.ceil(last.endMs * SAMPLES_PER_MS);
   }
 
-  /** What the service still has to say comes until this resolves. `isInSpeech`: a replay that is under way goes on for a
-   *  while, because services end a session in which audio comes faster; both have 2 s. */
+  /** Ends the session. Its remaining words arrive before this resolves. `isInSpeech`: a running replay continues for a
+   *  while, because services end a session in which audio arrives faster. Both have 2 s. */
   async finish(isInSpeech: boolean): Promise<void> {
     const { clock } = this.#options;
     const isLate = isInSpeech && this.#step !== undefined;
@@ -190,7 +191,7 @@ export class RecognizerSession {
     if (agentText !== undefined) this.recognizer.agentSaid?.(agentText);
   }
 
-  /** Resolves when it has all audio, when it is closed, or after 1 s. */
+  /** Resolves when the session has received all audio, when it is closed, or after 1 s. */
   #caughtUp(): Promise<void> {
     return new Promise((resolve) => {
       const end = this.#options.clock.after(LAST_REPLAY_MS_MAX, () => this.#onCaughtUp?.());
@@ -202,7 +203,7 @@ export class RecognizerSession {
     });
   }
 
-  /** Once. */
+  /** Called once. */
   close(): void {
     this.#options.sessions?.closed();
     this.#stop();
@@ -277,7 +278,7 @@ export class RecognizerSession {
     if (this.#unconnectedMs >= msMax) this.#options.onOverdue('no connection for the replay');
   }
 
-  /** So many samples, with the controls between them. A fault may close the session within. */
+  /** Sends this many samples, with the controls between them. A fault may close the session meanwhile. */
   #catchUp(samples: number): void {
     const { ring } = this.#options;
     let left = samples;
@@ -305,7 +306,7 @@ export class RecognizerSession {
     return words;
   }
 
-  /** The listener with the times of the call. */
+  /** The listener, with times converted to the call's. */
   #shifted(): RecognizerListener {
     const { listener, from } = this.#options;
     const byMs = from / SAMPLES_PER_MS;

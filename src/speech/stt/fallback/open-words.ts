@@ -1,11 +1,11 @@
-// Words of a call that no final was reported for: finals that are held, and interim words, also those that an earlier session
-// of the turn had. Of which words the listener gets, this decides; when, the recogniser does.
+// Words of a call that were not reported as final: held finals and interim words, including those of an earlier session
+// of the turn. Decides which words the listener receives; the recogniser decides when.
 
 import { joinSingleWords } from '../../../std/text/unspaced-text.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
 
-/** What had the words: a session. */
+/** Session that reported the words. */
 interface Source {
   lagSamples: number;
 }
@@ -15,7 +15,7 @@ export class OpenWords {
   #held: RecognizedWords[] = [];
   /** Interim words after the last final. */
   #partial: RecognizedWords | undefined;
-  /** The last interim words that were reported, with what was held before them. */
+  /** The last interim words that were reported, including the held finals before them. */
   #reported: { words: RecognizedWords; by: Source } | undefined;
   #isOver = false;
 
@@ -23,12 +23,13 @@ export class OpenWords {
     return this.#partial !== undefined;
   }
 
-  /** Whether the best known words are those of an earlier session. */
+  /** Whether the best known words come from an earlier session. */
   areOfOther(session: Source): boolean {
     return this.#reported !== undefined && this.#reported.by !== session;
   }
 
-  /** Interim words. Returns what is reported; undefined: replayed audio gives the first words of what is known already. */
+  /** Takes interim words. Returns the words to report. Undefined if replayed audio repeats only the beginning of known
+   *  words. */
   partial(words: RecognizedWords, by: Source): RecognizedWords | undefined {
     this.#partial = words.text === '' ? undefined : words;
     const all = joinWords([...this.#held, words]);
@@ -44,8 +45,8 @@ export class OpenWords {
     if (words.text !== '') this.#held.push(words);
   }
 
-  /** Final words, with those that were held before them. Nothing is open then, unless they are empty and nobody has
-   *  asked for them. */
+  /** Takes final words. Returns them after the held ones. Nothing is open afterwards, unless they are empty and no
+   *  `finalize` asked for them. */
   final(words: RecognizedWords, isAsked: boolean): RecognizedWords {
     this.#partial = undefined;
     const all = joinWords([...this.#held, words]);
@@ -54,8 +55,8 @@ export class OpenWords {
     return all;
   }
 
-  /** A new session gets the same audio, but for what is older than `oldestMs`: the interim words of that are the best
-   *  there are. Returns where they end; 0 if there are none. */
+  /** Prepares for a new session with the same audio from `oldestMs` on. The interim words of older audio are kept.
+   *  Returns their end, 0 if there are none. */
   renew(oldestMs: number): number {
     const { words = [], confidence = null } = this.#partial ?? {};
     const lost = words.filter(({ startMs }) => startMs < oldestMs);
@@ -70,30 +71,30 @@ export class OpenWords {
     return lost.at(-1)?.endMs ?? 0;
   }
 
-  /** The call is over: the session may not get all of the audio again. */
+  /** The call ends: the session may not receive all of the audio again. */
   finishing(): void {
     this.#isOver = true;
   }
 
-  /** `session` is over with the call: what is still open. Interim words of an earlier session count behind those of the
-   *  last one, whose replay may not have come so far. */
+  /** Returns the open words at the end of the call. Interim words of an earlier session follow those of the last one,
+   *  whose replay may be incomplete. */
   last(session: Source | undefined): RecognizedWords {
     const known = this.#reported;
     const hasFinals = this.#held.length > 0;
     const all = joinWords([...this.#held, ...(this.#partial === undefined ? [] : [this.#partial])]);
     if (known !== undefined && known.by !== session) return continued(all, known.words);
-    // Without finals, the interim words that were reported are the last ones.
+    // Without finals, the last reported interim words stand.
     return hasFinals ? all : NO_WORDS;
   }
 }
 
-/** `words` and what `known` has behind them; the longer ones of the two where there are no times. */
+/** Joins `words` with the part of `known` after them. Without times, returns the longer of the two. */
 function continued(words: RecognizedWords, known: RecognizedWords): RecognizedWords {
   const endMs = words.words?.at(-1)?.endMs;
   if (endMs === undefined || known.words === undefined) {
     return known.text.length > words.text.length ? known : words;
   }
-  // Services place the same word a little apart.
+  // Services report slightly different times for the same word.
   const rest = known.words.filter((each) => (each.startMs + each.endMs) / 2 > endMs);
   if (rest.length === 0) return words;
   const text = joinSingleWords(rest.map(({ word }) => word));

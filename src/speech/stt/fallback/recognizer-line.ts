@@ -1,5 +1,5 @@
-// The recognisers of one call in order, and which one answers: a list for each step of the conversation that has services
-// of its own.
+// Recognisers of one call in order of preference, and the one in use. Each step of the conversation with its own
+// services has a list.
 
 import type { GatewayError } from '../../../errors/gateway-error.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
@@ -12,12 +12,12 @@ import type { SpeechToText } from '../stt.ts';
 export interface SttFallbackService {
   service: SpeechToText;
   circuit: CircuitBreaker;
-  /** Of its key. Default: no limit. */
+  /** Concurrency limit of its key. Default: no limit. */
   sessions?: SessionLimit;
-  /** Services of one family differ in their language alone, and a session of one changes to that of another. Undefined:
-   *  it cannot. */
+  /** Services of one family differ only in their language, and a session of one can change to another. Undefined: it
+   *  cannot. */
   family?: string | undefined;
-  /** As its settings name it. */
+  /** Language as in the settings. */
   language?: string | undefined;
 }
 
@@ -28,9 +28,9 @@ interface Change {
 }
 
 interface LineListener {
-  /** A list begins behind a service whose key is at its limit, or none of its services can be used. */
+  /** Called when a list skips a service whose key is at its limit, or when none of its services can be used. */
   onPassed: (fault: ServiceFault) => void;
-  /** Another service has the call because of a fault that may pass. */
+  /** Receives the report when another service is used because of a temporary fault. */
   reports: ServiceReports;
 }
 
@@ -38,14 +38,14 @@ export class RecognizerLine {
   readonly #lists: readonly (readonly SttFallbackService[])[];
   #services: readonly SttFallbackService[];
   #index: number;
-  /** Of the service that had the call before one that is asked about a single turn. */
+  /** Index of the service to return to after another one was lent for a single turn. */
   #returnTo: number | undefined;
   #wanted: readonly SttFallbackService[] | undefined;
-  /** To the service that is asked about a single turn: it is none if that has no words. */
+  /** Change to a service that is lent for a turn. It is reported only if that service has words. */
   #changeOfTurn: ServiceChange | undefined;
   readonly #listener: LineListener;
 
-  /** The call begins with `service` of `list`. */
+  /** Starts the call with `service` of `list`. */
   constructor(
     lists: readonly (readonly SttFallbackService[])[],
     { list, service }: { list: number; service: number },
@@ -69,7 +69,7 @@ export class RecognizerLine {
     return index === undefined ? undefined : this.#services[index];
   }
 
-  /** `isLent`: for one turn; unless `keep` follows, `change` returns to the service in use now. */
+  /** Uses another service. `isLent`: for one turn; `change` returns to the current service unless `keep` is called. */
   use(index: number, fault: GatewayError, isLent = false): void {
     const [from, to] = [this.current?.service, this.at(index)?.service];
     const change = from && to && serviceChange('stt', fault, { from, to });
@@ -81,7 +81,7 @@ export class RecognizerLine {
     if (!isLent && !isReturn && change !== undefined) this.#listener.reports.changed(change);
   }
 
-  /** The service in use has had words: it stays. */
+  /** Keeps the service in use, since it has had words. */
   keep(): void {
     const change = this.#changeOfTurn;
     this.#changeOfTurn = undefined;
@@ -89,14 +89,14 @@ export class RecognizerLine {
     if (change !== undefined) this.#listener.reports.changed(change);
   }
 
-  /** The service in use is the last one: nothing changes any more. */
+  /** Keeps the service in use to the end of the call. */
   stay(): void {
     this.#wanted = undefined;
     this.#returnTo = undefined;
   }
 
-  /** The next service whose circuit is closed and whose key has a session left. A half-open one waits for a new call.
-   *  Behind the last one comes that to which the call would return. */
+  /** Index of the next service whose circuit is closed and whose key has a free session. A half-open circuit waits for
+   *  a new call. The last candidate is the service to which the call would return. */
   next(): number | undefined {
     const at = this.#services.findIndex(
       ({ circuit, sessions }, index) =>
@@ -105,19 +105,19 @@ export class RecognizerLine {
     return at === -1 ? this.#returnTo : at;
   }
 
-  /** As `next`; undefined for one that knows closed answers only. */
+  /** Like `next`, but undefined for a service that recognises closed answers only. */
   nextOfOpenSpeech(): number | undefined {
     const next = this.next();
     return this.at(next)?.service.capabilities.closedOnly === true ? undefined : next;
   }
 
-  /** The list for `change`; an unknown one is that in use. */
+  /** Sets the list for `change`. An unknown number means the list in use. */
   want(list: number): void {
     const { [list]: wanted = this.#services } = this.#lists;
     this.#wanted = wanted === this.#services ? undefined : wanted;
   }
 
-  /** Opens a connection ahead of `change`, if that will open a session of another service. */
+  /** Opens a connection ahead of `change` if that will open a session of another service. */
   prepareWanted(): void {
     const before = this.current;
     const next = this.#wanted?.find((each) => this.#hasRoom(each) && isClosed(each));
@@ -125,8 +125,8 @@ export class RecognizerLine {
     if (next.sessions?.admitAhead() !== false) next.service.prepare?.();
   }
 
-  /** Uses the wanted list, or returns from a service that was lent. Returns the service before and the one after it;
-   *  undefined if nothing is wanted, or nothing in it can be used. */
+  /** Changes to the wanted list, or returns from a lent service. Returns the service before and after. Undefined if no
+   *  change is wanted or no service in it can be used. */
   change(): Change | undefined {
     const wanted = this.#wanted;
     if (wanted === undefined) return this.#return();
@@ -167,13 +167,13 @@ export class RecognizerLine {
     return { before, after, isReturn: true };
   }
 
-  /** The session in use is closed first: it leaves its place to another one of its key. */
+  /** Whether a session is free. The session in use is closed first, which frees one of its key. */
   #hasRoom({ sessions }: SttFallbackService): boolean {
     return sessions === this.current?.sessions || sessions?.isFull !== true;
   }
 }
 
-/** Whether a session of one changes to the language of the other. */
+/** Whether a session of one service can change to the language of the other. */
 export function isFamily(
   one: SttFallbackService | undefined,
   other: SttFallbackService,
@@ -182,7 +182,7 @@ export function isFamily(
   return one.family === other.family;
 }
 
-/** For the owner of the node: the call goes on with `before`. */
+/** Fault for the owner of the node: the call continues with `before`. */
 export function unusable(
   wanted: readonly SttFallbackService[],
   before: SttFallbackService | undefined,

@@ -1,19 +1,19 @@
-// Whether a recogniser at fault gets another session at once: one time, until a session of it has lasted.
+// Decides whether a faulty recogniser gets another session at once: once, until one of its sessions has lasted.
 
 import type { ServiceFault } from '../../service/service-fault.ts';
 
-/** A service is tried again at once unless its session before was as short as this. */
+/** A service is retried at once unless its previous session was shorter than this. */
 const LASTING_MS = 30_000;
 
 export class SessionRetry {
   #isUsed = false;
 
-  /** Another service is used from now on. */
+  /** Resets the count, since another service is used. */
   reset(): void {
     this.#isUsed = false;
   }
 
-  /** `livedMs`: of the session that failed. `isLastResort`: nothing that understands free speech comes after the service. */
+  /** `livedMs`: duration of the session that failed. `isLastResort`: no later service understands free speech. */
   take(
     fault: ServiceFault,
     { livedMs, isLastResort }: { livedMs: number; isLastResort: boolean },

@@ -1,9 +1,9 @@
-// When a session that may last only so long is replaced: in a pause before its end, and without a pause shortly before
-// it.
+// Decides when a session with a maximum duration is replaced: in a pause before its end, or without a pause shortly
+// before it.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 
-/** In the pause after this share of the longest session, and without a pause after the second. */
+/** Shares of the longest session after which it is replaced: in a pause, and without a pause. */
 const ROTATION_SHARE = 0.95;
 const ROTATION_SHARE_MAX = 0.99;
 
@@ -22,7 +22,7 @@ export class SessionRotation {
     return this.#isDue;
   }
 
-  /** Of a session that opens. Undefined: it has no limit. */
+  /** Starts the timers for a new session. Undefined: it has no limit. */
   await(sessionMsMax: number | undefined): void {
     if (sessionMsMax === undefined) return;
     this.#timers = [

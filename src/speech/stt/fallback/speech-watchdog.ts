@@ -5,42 +5,42 @@ import type { Clock, Timer } from '../../../std/clock.ts';
 import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 
-/** From the begin of speech to the first sign of life; shorter speech may have no words. */
+/** Limit from the beginning of speech to the first message. Shorter speech may have no words. */
 const FIRST_MS_MAX = 4_000;
 const SPEECH_MS_MIN = 1_200;
-/** A word is no shorter. */
+/** Shortest duration of a word. */
 const WORD_MS_MIN = 200;
-/** Messages that come sooner after the begin of speech are about the audio before it. */
+/** Messages within this time after the beginning of speech concern earlier audio. */
 const LATENCY_MS = 500;
-/** Of short speech in a call: coughs and clicks have no words either, and looking into one delays its end. Two, so that a
- *  word is found where two sessions of a service have stopped. */
+/** Short turns in a call that are examined. Coughs and clicks have no words either, and each check delays the turn's
+ *  end. Two, so that a word is found even if two sessions of a service have stopped. */
 const SHORT_DOUBTS_MAX = 2;
-/** Short turns in a row without a sign of life, after those: the last of so many is looked into, because the service may have
- *  stopped. Twice as many are needed after each time that it had not. */
+/** Further short turns in a row without a message, of which the last is examined, because the service may have stopped.
+ *  Doubled each time that it had not. */
 const PASSED_MIN = 2;
-/** Silences without words between them that are looked into; after that, it is the line that has no words. */
+/** Silences in a row without words that are examined. After that, the audio itself has no words. */
 const SILENCES_MAX = 2;
-/** Between two signs of life while the caller speaks. */
+/** Limit between two messages while the caller speaks. */
 const BETWEEN_MS_MAX = 2_500;
 
 export class SpeechWatchdog {
-  /** How often it found silence since the last words. */
+  /** Silences found since the last words. */
   silences = 0;
   readonly #clock: Clock;
   readonly #onSilent: (detail: string) => void;
   #timer: Timer | undefined;
   #shortDoubts = 0;
-  /** Short turns in a row without a sign of life that were not looked into, and at how many the last one is. */
+  /** Short turns in a row without a message that were not examined, and the number that triggers a check. */
   #passed = 0;
   #passedMax = PASSED_MIN;
-  /** Where the short speech begins that was looked into last. */
+  /** Position of the short speech that was examined last. */
   #doubtedMs: number | undefined;
   #isSpeaking = false;
   #hasEvent = false;
-  /** The service has sent a message that it made from audio of this speech. */
+  /** Whether the service has sent a message that concerns this speech. */
   #isAlive = false;
   #speaksAt = 0;
-  /** Milliseconds of the call's audio: where the turn's speech begins, and how long it is. */
+  /** Position of the turn's speech in the call's audio, and its duration, in milliseconds. */
   #fromMs = 0;
   #spokeMs = 0;
   #suspect: { fault: ServiceFault; circuit: CircuitBreaker | undefined } | undefined;
@@ -50,7 +50,7 @@ export class SpeechWatchdog {
     this.#onSilent = onSilent;
   }
 
-  /** Speech begins, at this position of the call's audio. */
+  /** Speech begins at this position of the call's audio. */
   speaks(atMs: number): void {
     this.#isSpeaking = true;
     this.#hasEvent = false;
@@ -61,7 +61,7 @@ export class SpeechWatchdog {
     this.#await(FIRST_MS_MAX);
   }
 
-  /** Speech goes on after a pause within a turn. */
+  /** Speech continues after a pause within a turn. */
   speaksOn(): void {
     this.#isSpeaking = true;
     if (this.#timer === undefined) this.#await(this.#hasEvent ? BETWEEN_MS_MAX : FIRST_MS_MAX);
@@ -81,12 +81,12 @@ export class SpeechWatchdog {
     if (this.#isSpeaking) this.#await(BETWEEN_MS_MAX);
   }
 
-  /** A service was silent: it is at fault once another session finds words in the same audio. */
+  /** Notes a silent service. It is at fault if another session finds words in the same audio. */
   suspect(fault: ServiceFault, circuit: CircuitBreaker | undefined): void {
     this.#suspect = { fault, circuit };
   }
 
-  /** Words came. `endMs`: the end of the last one in the call's audio, if the service says it. */
+  /** Words arrived. `endMs`: end of the last one in the call's audio, if the service reports it. */
   words(endMs: number | undefined): void {
     this.silences = 0;
     this.#passed = 0;
@@ -101,12 +101,12 @@ export class SpeechWatchdog {
     circuit?.failed(fault);
   }
 
-  /** Another session found no words either. */
+  /** The other session found no words either. */
   noWords(): void {
     this.#suspect = undefined;
   }
 
-  /** No words are due. */
+  /** No words are expected. */
   stop(): void {
     this.#isSpeaking = false;
     this.#cancel();
@@ -120,9 +120,9 @@ export class SpeechWatchdog {
     this.#spokeMs = 0;
   }
 
-  /** Asked when a turn had no words: whether the service may have stopped. `speech` counts as found silence. Short speech
-   *  does not count; it is worth another session of the same service first (`word`), and then another service, because two
-   *  sessions of one may stop one after the other (`word-again`). */
+  /** Whether the service may have stopped, after a turn without words. `speech` counts as a silence. Short speech does
+   *  not: it is tried on another session of the same service first (`word`), then on another service (`word-again`),
+   *  because two sessions of one service may stop one after the other. */
   doubt(): 'speech' | 'word' | 'word-again' | undefined {
     if (this.#isAlive) this.#passed = 0;
     if (this.#isAlive || this.#spokeMs < WORD_MS_MIN) return undefined;

@@ -1,5 +1,5 @@
-// A recogniser on a service that transcribes whole utterances. It collects the speech, uploads it after a short silence
-// on the chance that the caller has finished, and answers `finalize` with that transcript if nothing more was said.
+// Recogniser on a service that transcribes whole utterances (batch). Collects the speech, uploads it speculatively
+// after a short silence, and answers `finalize` with that transcript if the caller said nothing more.
 
 import { RATE_HZ } from '../../../audio/pcm.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -12,25 +12,25 @@ import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 import type { Transcriber, Upload } from './transcriber.ts';
 
-/** Silence after which the upload begins: half of what ends a turn. */
+/** Silence after which the upload starts: half of the end of a turn. */
 const SPECULATION_MS = 200;
-/** Turns are split after 60 s. What is beyond is left out. */
+/** Longest utterance, 90 s; later audio is dropped. Turns are split after 60 s. */
 const SAMPLES_MAX = 90 * RATE_HZ;
-/** Less is no word, and services refuse it. */
+/** Shortest utterance. A shorter one is no word, and services refuse it. */
 const SAMPLES_MIN = RATE_HZ / 10;
-/** Turns whose words are due. */
+/** Finished turns whose words are due. */
 const DUE_MAX = 4;
 const TERMS_MAX = 50;
 const TERM_CHARACTERS_MAX = 60;
-/** For the last words, once the call is over. */
+/** Wait for the last words at the end of the call. */
 const LAST_MS_MAX = 2_000;
 
 interface Attempt {
   controller: AbortController;
   words: RecognizedWords | undefined;
-  /** When the turn asked for it; undefined before. */
+  /** Time at which the turn requested the words; undefined before. */
   askedMs: number | undefined;
-  /** Of its upload that is on no bill yet: none before it goes out. */
+  /** Seconds of its upload that are not billed yet. 0 before the upload. */
   unbilledSeconds: number;
 }
 
@@ -46,17 +46,17 @@ export class BatchRecognizer implements Recognizer {
   #voiceFromMs = 0;
   #voiceToMs: number | undefined;
   #silence: Timer | undefined;
-  /** Of the utterance that is being spoken. */
+  /** Attempt for the current utterance. */
   #speculation: Attempt | undefined;
-  /** Of finished utterances, oldest first. */
+  /** Attempts for finished utterances, oldest first. */
   readonly #due: Attempt[] = [];
   #terms: readonly string[];
   #language: string | undefined;
-  /** It takes nothing more. */
+  /** Whether it accepts no more audio. */
   #isOver = false;
-  /** It reports nothing more. */
+  /** Whether it reports nothing more. */
   #isClosed = false;
-  /** What the end of the call cut: nobody has asked for its words. */
+  /** Attempt that the end of the call cut off: no `finalize` asked for its words. */
   #cut: Attempt | undefined;
   #deadline: Timer | undefined;
   #onClosed: (() => void) | undefined;
@@ -94,7 +94,7 @@ export class BatchRecognizer implements Recognizer {
 
   speechStopped(): void {
     if (this.#isOver || !this.#audio.open) return;
-    // What was uploaded at an earlier pause is a part of the utterance.
+    // The upload at an earlier pause contained a part of the utterance.
     this.speechResumed();
     this.#voiceToMs = this.#nowMs;
     this.#silence = this.#clock.after(SPECULATION_MS, () => {
@@ -117,7 +117,7 @@ export class BatchRecognizer implements Recognizer {
       return;
     }
     const attempt = this.#endUtterance();
-    // Not within this call: the turn begins to wait after it.
+    // Deferred, since the turn starts to wait only after this call.
     if (attempt.words !== undefined) this.#clock.after(0, () => this.#answer());
   }
 
@@ -129,7 +129,7 @@ export class BatchRecognizer implements Recognizer {
     this.#language = primaryLanguage(language);
   }
 
-  /** What was said up to here is uploaded, unless an upload of it is under way. */
+  /** Uploads the audio up to here, unless an upload of it is in progress. */
   finish(): Promise<void> {
     if (this.#isOver) return Promise.resolve();
     this.#silence?.cancel();
@@ -154,7 +154,7 @@ export class BatchRecognizer implements Recognizer {
     this.#onClosed?.();
   }
 
-  /** Its words are due. */
+  /** Ends the utterance, whose words are then due. */
   #endUtterance(): Attempt {
     this.#voiceToMs ??= this.#nowMs;
     this.#audio.stop();
@@ -178,7 +178,7 @@ export class BatchRecognizer implements Recognizer {
     this.#parts.push(samples);
   }
 
-  /** The words of what was collected so far. */
+  /** Transcribes the audio collected so far. */
   #attempt(): Attempt {
     const controller = new AbortController();
     const nothing = { words: undefined, askedMs: undefined, unbilledSeconds: 0 };
@@ -214,7 +214,7 @@ export class BatchRecognizer implements Recognizer {
     return attempt;
   }
 
-  /** The words of the oldest turns, in order. */
+  /** Reports the words of the oldest turns, in order. */
   #answer(): void {
     for (let [oldest] = this.#due; oldest?.words !== undefined; [oldest] = this.#due) {
       this.#due.shift();
@@ -235,7 +235,7 @@ export class BatchRecognizer implements Recognizer {
         : new GatewayError('STT_FAILED', { reason: this.#transcriber.profile.service }, error);
     if (attempt !== undefined && this.#isOver) {
       this.#listener.onError(fault);
-      // The words of other turns may still come.
+      // Other turns may still get their words.
       attempt.words = NO_WORDS;
       this.#answer();
       return;
@@ -258,7 +258,7 @@ export class BatchRecognizer implements Recognizer {
     this.#bill(attempt);
   }
 
-  /** Services count what they have taken, also where the answer is not awaited. */
+  /** Services bill every upload that they accepted, even if the answer is not awaited. */
   #bill(attempt: Attempt): ServiceUsage | undefined {
     const { service, model } = this.#transcriber.profile;
     const amount = attempt.unbilledSeconds;
@@ -277,7 +277,7 @@ export class BatchRecognizer implements Recognizer {
     return usage;
   }
 
-  /** By the service's own count. */
+  /** Corrects the bill to the service's own count. */
   #correct(counted: ServiceUsage | undefined, billedSeconds: unknown): void {
     const correction = counted && correctedUsage(counted, billedSeconds);
     if (correction !== undefined) this.#listener.onUsage?.(correction);
@@ -294,12 +294,12 @@ export class BatchRecognizer implements Recognizer {
   }
 }
 
-/** By its status the service has not taken the upload. */
+/** Whether the status means that the service did not accept the upload. */
 function isRefusal(error: unknown): boolean {
   return error instanceof GatewayError && Number(error.facts['status']) >= 400;
 }
 
-/** The models know languages, not regions; without one they detect it. */
+/** Language without the region, which the models do not support. Without a language they detect it. */
 function primaryLanguage(language: string | undefined): string | undefined {
   const primary = language?.split('-')[0]?.toLowerCase();
   return primary === undefined || ['', 'multi', 'auto'].includes(primary) ? undefined : primary;

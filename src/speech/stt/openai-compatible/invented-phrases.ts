@@ -1,13 +1,13 @@
-// What whisper models write for a cough, a click or silence: they learnt it from the ends of films and videos. Phrases that
-// no caller says in a second; such as callers say ("thank you", "ありがとうございました") are not among them.
+// Phrases that whisper models hallucinate for a cough, a click or silence, learned from the ends of films and videos.
+// No caller says them in a second. Phrases that callers do say ("thank you", "ありがとうございました") are not included.
 // Source: https://github.com/openai/whisper/discussions/928, 2608 and 679.
 
-/** Whole texts. */
+/** Whole texts, as regular expressions. */
 const TEXTS = ['you', 'please subscribe', 'продолжение следует', '(copyright )?(wdr|swr) \\d{4}'];
 
-/** Parts of texts, as regular expressions: lower case, without marks other than full stops and hyphens. */
+/** Parts of texts, as regular expressions: lower case, no punctuation other than full stops and hyphens. */
 const PARTS = [
-  // Who made the subtitles; many end with a name, a broadcaster or a year.
+  // Credits for subtitles. Many end with a name, a broadcaster or a year.
   ...[
     'amara ?\\.?org',
     'subtitles by',
@@ -32,7 +32,7 @@ const PARTS = [
     'cảm ơn các bạn đã theo dõi',
   ],
   ...['ご視聴', '(谢谢|感谢|謝謝|感謝|多谢|多謝)(您的|大家)?(观看|收看|觀看)', '시청해 ?주셔서'],
-  // What viewers are to do.
+  // Requests to viewers.
   ...['suscr[ií]bete', 'abonnez-vous', 'inscreva-se', 'iscrivetevi al canale', 'abone ol'],
   ...['подпис(ывайтесь|ывайся|аться|ка) на (наш )?канал', 'подпишитесь на', 'اشتركوا (في|ب|ف)'],
   ...['チャンネル登録', '请不吝点赞', '請不吝點贊', '구독과 좋아요', 'hãy subscribe'],
@@ -40,7 +40,7 @@ const PARTS = [
 
 const INVENTED = new RegExp(`^(${TEXTS.join('|')})$|${PARTS.join('|')}`, 'u');
 
-/** `bare`: lower case, letters, digits, spaces, full stops and hyphens alone. */
+/** `bare`: lower case, with letters, digits, spaces, full stops and hyphens only. */
 export function isInventedPhrase(bare: string): boolean {
   return INVENTED.test(bare);
 }

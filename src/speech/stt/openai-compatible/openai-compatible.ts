@@ -1,6 +1,6 @@
-// Recognisers that transcribe whole utterances over HTTP as OpenAI's audio interface does: OpenAI, Groq, Speaches,
-// whisper.cpp and others, and Hugging Face with a body of audio alone. Gated by voice activity; no words before the
-// caller's silence.
+// Recognisers that transcribe whole utterances over HTTP like OpenAI's audio API: OpenAI, Groq, Speaches, whisper.cpp
+// and others, and Hugging Face with audio alone as the body. Gated by voice activity; no words before the caller
+// pauses.
 
 import type {
   HuggingFaceSettings,
@@ -23,7 +23,7 @@ import {
   whisperCppProfile,
 } from './transcription-profile.ts';
 
-/** `openai` and `groq`. */
+/** Creates the recogniser for `openai` or `groq`. */
 export function createOpenAiStt(settings: OpenAiSttSettings, means: ServiceMeans): SpeechToText {
   warnOfRetirement(settings, means.log);
   return create(openAiProfile(settings), means);

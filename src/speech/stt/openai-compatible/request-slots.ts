@@ -1,4 +1,5 @@
-// Requests that a service works on at a time. Others wait, a few of them: a long queue would answer turns that are over.
+// Limits the requests that a service processes at a time. A few more wait: with a long queue the answers would come too
+// late.
 
 export class RequestSlots {
   readonly #max: number;
@@ -11,8 +12,8 @@ export class RequestSlots {
     this.#waitingMax = waitingMax;
   }
 
-  /** Undefined if too many wait. Resolves when it is the caller's turn; rejects with the signal's reason. The caller
-   *  gives the slot back by `free`, once and only if this resolved. */
+  /** Takes a slot. Undefined if too many wait. Resolves when a slot is free; rejects with the signal's reason. The
+   *  caller returns the slot with `free`, once and only if this resolved. */
   take(signal: AbortSignal): Promise<void> | undefined {
     if (this.#taken < this.#max) {
       this.#taken += 1;

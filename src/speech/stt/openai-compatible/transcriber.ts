@@ -1,4 +1,4 @@
-// One request for the words of a whole utterance: a WAV file in a form, or alone, within a deadline.
+// Transcription request for one utterance: a WAV file in a form or alone, within a deadline.
 
 import { createResampler } from '../../../audio/resample/resampler.ts';
 import { wavHeader } from '../../../audio/wav.ts';
@@ -11,11 +11,11 @@ import { RequestSlots } from './request-slots.ts';
 import { billedSecondsOf, type Spoken, wordsOfAnswer } from './transcript-answer.ts';
 import type { TranscriptionProfile } from './transcription-profile.ts';
 
-/** From the upload to the words. A turn waits for 2.5 s; later words are of no use. */
+/** Deadline from the upload to the words. A turn waits 2.5 s; later words are useless. */
 const ANSWER_MS_MAX = 10_000;
-/** Words with times, of a minute. */
+/** Largest answer: a minute of words with times. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024;
-/** The text between the parts: no audio of a few kilobytes contains it by chance. */
+/** Separator of the form's parts. Audio of a few kilobytes does not contain it by chance. */
 const BOUNDARY = 'patchbay-7f3b0c9d51e84a26-part';
 
 export interface Upload {
@@ -24,13 +24,13 @@ export interface Upload {
   language: string | undefined;
   terms: readonly string[];
   spoken: Omit<Spoken, 'prompt'>;
-  /** It has waited for its turn, and goes out now. */
+  /** Called when the request leaves the queue and is sent. */
   onSent(): void;
 }
 
 interface Transcript {
   words: RecognizedWords;
-  /** By the service's count; anything where it gives none. */
+  /** Seconds by the service's count. Any other value if it sends none. */
   billedSeconds: unknown;
 }
 
@@ -109,7 +109,7 @@ export class Transcriber {
     const answer = parseJson(text);
     const words = wordsOfAnswer(answer, spoken);
     if (words !== undefined) return { words, billedSeconds: billedSecondsOf(answer) };
-    // whisper.cpp reports errors with the status of success.
+    // whisper.cpp reports errors with a success status.
     throw this.#http.fault('protocol', vendorMessage(text));
   }
 }

@@ -1,4 +1,5 @@
-// What a transcription service answered, as words: without what its model invents where there is no speech.
+// Parses the answer of a transcription service to words, without those that its model hallucinates for silence or
+// noise.
 // Source: OpenAI's `verbose_json`, and the same of faster-whisper and whisper.cpp.
 
 import { isObject } from '../../../std/json.ts';
@@ -6,30 +7,30 @@ import { joinTexts, wordCount } from '../../../std/text/unspaced-text.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 import { isInventedPhrase } from './invented-phrases.ts';
 
-/** Whisper's own thresholds: a segment that is probably no speech, and that the model is not sure of. */
+/** Whisper's own thresholds for a segment that is probably no speech and of low confidence. */
 const NO_SPEECH_PROBABILITY = 0.6;
 const LOG_PROBABILITY = -1;
-/** Phrases that are too long for so short a voice. */
+/** Voice below this length is too short for an invented phrase. */
 const SHORT_VOICE_MS = 1_000;
 const WORDS_MAX = 2_000;
 const TEXT_CHARACTERS_MAX = 10_000;
 
 export interface Spoken {
-  /** Where the audio begins on the call's clock. */
+  /** Start of the audio on the call's clock. */
   startMs: number;
-  /** How long the voice was active. */
+  /** Duration of voice activity. */
   voiceMs: number;
-  /** What the model was primed with: an answer that repeats it has nothing of the caller. */
+  /** Prompt of the model. An answer that repeats it contains nothing from the caller. */
   prompt: string;
 }
 
-/** What the service bills for the audio, where it says so. Source: OpenAI's `usage` of type `duration`. */
+/** Seconds that the service bills for the audio, if reported. Source: OpenAI's `usage` of type `duration`. */
 export function billedSecondsOf(answer: unknown): unknown {
   const usage = isObject(answer) ? answer['usage'] : undefined;
   return isObject(usage) ? usage['seconds'] : undefined;
 }
 
-/** Never throws; undefined for what is no transcript. */
+/** Words of an answer. Undefined if it is no transcript. Never throws. */
 export function wordsOfAnswer(answer: unknown, spoken: Spoken): RecognizedWords | undefined {
   if (!isObject(answer)) return undefined;
   const segments = listOf(answer['segments']);
@@ -45,7 +46,7 @@ export function wordsOfAnswer(answer: unknown, spoken: Spoken): RecognizedWords 
     text,
     confidence: confidenceOf(kept),
     ...(words.length > 0 && { words }),
-    // Some servers give the language's English name.
+    // Some servers send the language's English name.
     ...(typeof language === 'string' && language.length <= 3 && { language }),
   };
 }
@@ -82,7 +83,7 @@ function tidy(text: string): string {
   return text.slice(0, TEXT_CHARACTERS_MAX).replace(/\s+/g, ' ').trim();
 }
 
-/** The probability of a word, as the mean of the segments by their length. */
+/** Confidence: the mean over the segments, weighted by length. */
 function confidenceOf(segments: readonly Record<string, unknown>[]): number | null {
   let sum = 0;
   let length = 0;
@@ -94,7 +95,7 @@ function confidenceOf(segments: readonly Record<string, unknown>[]): number | nu
   return length === 0 ? null : Math.min(1, Math.exp(sum / length));
 }
 
-/** Of the answer, of its segments (whisper.cpp), or of its chunks (Hugging Face). */
+/** Times of words, from the answer, its segments (whisper.cpp) or its chunks (Hugging Face). */
 function timesIn(
   answer: Record<string, unknown>,
   segments: readonly Record<string, unknown>[],

@@ -1,5 +1,5 @@
-// The services that transcribe a whole utterance by one request, and how each takes it: address, headers, fields of the
-// form. Source: OpenAI's `POST /audio/transcriptions`, and the documentation of the servers that are named here.
+// Profiles of services that transcribe an utterance in one request: address, headers and form fields of each.
+// Source: OpenAI's `POST /audio/transcriptions`, and the documentation of the servers that are named here.
 
 import type {
   HuggingFaceSettings,
@@ -15,30 +15,30 @@ export interface TranscriptionProfile {
   url: string;
   headers: Record<string, string>;
   secrets: readonly string[];
-  /** Any answer of this address opens the connection. */
+  /** Any response from this address opens the connection. */
   prepareUrl: string;
   rateHz: 8_000 | 16_000;
   finalMsP99: number;
-  /** Requests that the service works on at a time, and that may wait for it. */
+  /** Requests that the service processes at a time, and requests that may wait. */
   requestsMax: number;
   waitingMax: number;
-  /** The fields beside the file. Undefined: the body is the audio alone. */
+  /** Form fields besides the file. Undefined: the body is the audio alone. */
   fields?: (asked: {
     language: string | undefined;
     terms: readonly string[];
   }) => [string, string][];
-  /** From the settings. */
+  /** Language from the settings. */
   language: string | undefined;
 }
 
-/** Measured by others, from the end of the voice (`final words` at the 99th percentile). */
+/** Final words after the end of the voice, 99th percentile in milliseconds, from published measurements. */
 const FINAL_MS_P99 = { openai: 2_010, groq: 1_540, own: 1_000 } as const;
-/** Of one process to one service. */
+/** Concurrent requests of one process to one service. */
 const REQUESTS_MAX = 64;
-/** What a model can be primed with: it drops the begin of longer ones. */
+/** Longest prompt: models drop the beginning of longer ones. */
 const PROMPT_CHARACTERS_MAX = 600;
 
-/** `openai` and `groq`. */
+/** Profile of `openai` or `groq`. */
 export function openAiProfile(settings: OpenAiSttSettings): TranscriptionProfile {
   const { provider, model, prompt } = settings;
   return {
@@ -53,7 +53,7 @@ export function openAiProfile(settings: OpenAiSttSettings): TranscriptionProfile
           ...terms.flatMap((term) => pair('keywords[]', term)),
         ];
       }
-      // The gpt models have no segments.
+      // The gpt models report no segments.
       const isPlain = model.startsWith('gpt-');
       return fieldsOf({ model, language, prompt: promptOf(prompt, terms), isPlain });
     },
@@ -85,7 +85,7 @@ export function openAiCompatibleProfile(
   };
 }
 
-/** The server of whisper.cpp works on one request at a time, and takes 16 kHz only. */
+/** Profile of whisper.cpp's server, which processes one request at a time and accepts 16 kHz only. */
 export function whisperCppProfile(settings: WhisperCppSettings): TranscriptionProfile {
   const { provider, base_url: base, path } = settings;
   return {

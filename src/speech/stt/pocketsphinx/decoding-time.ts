@@ -1,37 +1,39 @@
-// How much audio of one utterance a thread decodes: so much that the decoding ends within its time, by the speed of the
-// decodings before. The library decodes an utterance in one call, which nothing can break off.
+// Limits how much audio of an utterance a thread decodes, so that the decoding ends in time at the measured speed. The
+// library decodes an utterance in one call, which cannot be interrupted.
 
 import type { Clock } from '../../../std/clock.ts';
 import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
 import type { Grammar } from './jsgf.ts';
 
-/** Of one utterance: the others of the thread wait for it, and after three seconds the thread counts as hanging. */
+/** Longest decoding of one utterance. The thread's other calls wait for it, and after three seconds the thread counts
+ *  as hanging. */
 const DECODING_MS_MAX = 1_500;
-/** An answer to a question is shorter. */
+/** Longest audio that is decoded. An answer to a question is shorter. */
 const AUDIO_S_MAX = 20;
-/** On the slowest machine too: a few words. */
+/** Shortest limit, even on the slowest machine: a few words. */
 const AUDIO_S_MIN = 3;
-/** Milliseconds for a second of audio before anything was decoded, three times that of a usual machine. */
+/** Initial milliseconds per second of audio: three times those of a usual machine. */
 const SPEED_FIRST = 160;
-/** Weight of the newest decoding. One that the machine has held up has no effect after a few others. */
+/** Weight of the newest decoding in the mean. One that the machine delayed loses its effect after a few others. */
 const NEWEST = 0.3;
-/** Shorter decodings are no measure. */
+/** Shortest audio, in seconds, whose decoding is measured. */
 const MEASURED_S_MIN = 0.3;
-/** Of the last of an utterance: asked about. Its first words may have made a choice of it that is another one. */
+/** Highest confidence of an utterance whose beginning was cut off, so that the agent asks for confirmation: the missing
+ *  words may change the choice. */
 const CONFIDENCE_CUT_MAX = 0.5;
 const RATE_HZ = 8_000;
 
 export interface DecodingTime {
-  /** Samples at 8 kHz that the next decoding may have. */
+  /** Samples at 8 kHz that the next decoding may process. */
   readonly samplesMax: number;
-  /** A decoding took so long. */
+  /** Records the duration of a decoding. */
   took(ms: number, samples: number): void;
 }
 
-/** Decodes the last of an utterance that is too long to be decoded in time: callers repeat themselves, and end with the
- *  answer, which the agent asks about. Digits and letters without their first are another number or name: the caller is
- *  asked again. */
+/** Decodes only the end of an utterance that takes too long: callers repeat themselves and end with the answer, which
+ *  the agent confirms. Digits or letters without their beginning are another number or name: these are rejected and the
+ *  caller is asked again. */
 export function decodeInTime(
   { clock, time }: { clock: Pick<Clock, 'monotonicMs'>; time: DecodingTime },
   { sound, form }: { sound: Int16Array } & Pick<Grammar, 'form'>,

@@ -1,5 +1,5 @@
-// A decoder with many grammars: adds the words that each needs, keeps the recently used grammars, and decodes with
-// one of them.
+// Decoder with many grammars: adds the words that each needs, keeps the recently used grammars, and decodes with one of
+// them.
 
 import type { Grammar } from './jsgf.ts';
 import type { SphinxDecoder } from './pocketsphinx-library.ts';
@@ -7,11 +7,11 @@ import type { Dictionary } from './pronunciation-dictionary.ts';
 
 export interface GrammarDecoder {
   readonly decoder: SphinxDecoder;
-  /** False if the library refuses the grammar. */
+  /** Selects the grammar. Returns false if the library refuses it. */
   use(grammar: Grammar): boolean;
 }
 
-/** A grammar takes 10-300 kB. */
+/** Grammars in memory, 10 to 300 kB each. */
 const GRAMMARS_MAX = 40;
 
 export function createGrammarDecoder(
@@ -19,7 +19,7 @@ export function createGrammarDecoder(
   dictionary: Dictionary,
   grammarsMax = GRAMMARS_MAX,
 ): GrammarDecoder {
-  /** Names by text, least recently used first. */
+  /** Names of the grammars by text, least recently used first. */
   const names = new Map<string, string>();
   const words = new Set<string>();
   let count = 0;

@@ -1,27 +1,27 @@
-// Converts the expected input to a grammar for PocketSphinx. Pure. Phrases without a pronunciation are omitted with
-// a warning, so that a grammar is always valid.
+// Converts the expected input to a JSGF grammar for PocketSphinx. Pure. Phrases without a pronunciation are omitted
+// with a warning, so that the grammar is always valid.
 // Source: JSpeech Grammar Format (W3C note, 2000); words are those of the pronouncing dictionary.
 
 import type { ExpectedInput, SlotType } from '../../../model/expected-input.ts';
 import type { Dictionary } from './pronunciation-dictionary.ts';
 
 export interface Grammar {
-  /** JSGF; equal for equal expectations. */
+  /** JSGF text; equal for equal expectations. */
   text: string;
-  /** Every word in it, each once. */
+  /** Every word of the grammar, each once. */
   words: string[];
-  /** How freely it combines words: `phrases` has whole phrases only, `loop` repeats words at will. */
+  /** Form of the grammar: `phrases` has whole phrases only, `loop` repeats words in any order. */
   form: GrammarForm;
-  /** The rival phrases in it, those of other steps included. */
+  /** Rival phrases in the grammar, including those of other steps. */
   rivals: readonly string[];
-  /** Those that are no words of the values: "oh" is a digit. */
+  /** Rivals with a word that no value has. "oh" is not one of them: it is a digit. */
   strangers: readonly string[];
 }
 
 export type GrammarForm = 'phrases' | 'values' | 'loop';
 
 export interface GrammarResult {
-  /** Undefined if no phrase is left. */
+  /** Undefined if no phrase remains. */
   grammar: Grammar | undefined;
   warnings: GrammarWarning[];
 }
@@ -29,19 +29,19 @@ export interface GrammarResult {
 export interface GrammarWarning {
   phrase: string;
   reason: 'unknown word' | 'too long' | 'too many phrases' | 'empty';
-  /** The word that is the reason, if there is one. */
+  /** The word without a pronunciation, if that is the reason. */
   word: string;
 }
 
 export interface GrammarOptions {
   dictionary: Pick<Dictionary, 'has'>;
-  /** Unexpected phrases in the grammar, which compete with the expected ones. Default: none. */
+  /** Unexpected phrases that compete with the expected ones in the grammar. Default: none. */
   rivals?: readonly string[];
 }
 
-/** Probability of a rival phrase against an expected one: a rival is recognised where it fits clearly better. With equal
- *  ones rivals took 13 of 121 expected answers, with this one 9; of 444 unexpected utterances 149 and 165 became expected
- *  words, before any confidence. */
+/** Probability of a rival phrase relative to an expected one: a rival is recognised only if it fits clearly better.
+ *  With equal probabilities, rivals took 13 of 121 expected answers, with this one 9; of 444 unexpected utterances, 149
+ *  and 165 became expected words, before any confidence threshold. */
 const RIVAL_WEIGHT = 0.002;
 
 const LOOPS: readonly SlotType[] = ['digits', 'spelling'];
@@ -85,7 +85,7 @@ function rule(name: string, expansion: string): string {
   return `<${name}> = ${expansion};`;
 }
 
-/** The phrases in the dictionary's words, without duplicates, in a fixed order. */
+/** Phrases in the dictionary's words, without duplicates, in a fixed order. */
 function sayablePhrases(
   phrases: readonly string[],
   dictionary: Pick<Dictionary, 'has'>,
@@ -120,7 +120,7 @@ function sayablePhrase(
   return said.length > PHRASE_WORDS_MAX ? { reason: 'too long', word: '' } : joined;
 }
 
-/** Lower-case words of letters, digits, inner apostrophes and full stops. */
+/** Splits a phrase into lower-case words of letters, digits, inner apostrophes and full stops. */
 function plainWords(phrase: string): string[] {
   return phrase
     .normalize('NFKD')
@@ -136,7 +136,7 @@ function plainWords(phrase: string): string[] {
     .filter((word) => /[a-z0-9]/.test(word));
 }
 
-/** In words of the dictionary; letter by letter for an abbreviation; undefined without a pronunciation. */
+/** A word in words of the dictionary; an abbreviation letter by letter. Undefined without a pronunciation. */
 function sayableWord(word: string, dictionary: Pick<Dictionary, 'has'>): string | undefined {
   if (/^\d+$/.test(word)) return sayableNumber(word);
   const candidates = [
@@ -158,7 +158,7 @@ function sayableNumber(digits: string): string | undefined {
   return [...digits].map((digit) => numberWords(Number(digit))).join(' ');
 }
 
-/** What a JSGF reader takes as one word. */
+/** Whether a JSGF parser reads it as one word. */
 function isToken(word: string): boolean {
   return /^[a-z]['a-z]*[a-z.]?$|^[a-z](\.[a-z])*\.?$/.test(word);
 }
@@ -177,7 +177,7 @@ export const TEENS =
   'ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(' ');
 export const TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 
-/** 0..999,999 in words without hyphens: "one hundred twenty three". */
+/** Words of a number from 0 to 999,999, without hyphens: "one hundred twenty three". */
 export function numberWords(value: number): string {
   if (value === 0) return 'zero';
   const thousands = Math.floor(value / 1_000);
@@ -211,7 +211,7 @@ const ORDINALS =
     ' ',
   );
 
-/** Rules by name, without the brackets; each may use the `slot_…` rules after it. */
+/** Rules by name, without brackets. Each may use the `slot_…` rules after it. */
 export const RULES: Record<string, string> = {
   slot_yes_no:
     "yes | yes please | yeah | yep | yup | sure | correct | that is correct | that's correct | right | that's right | okay | of course | no | no thanks | no thank you | nope | not really | wrong | that's wrong | incorrect",
@@ -222,7 +222,7 @@ export const RULES: Record<string, string> = {
     '[on] [the] <day_ordinal> of <month> [<year>] | [on] <month> [the] <day_ordinal> [<year>] | [on] <month> <day_cardinal> [<year>] | [on] the <day_ordinal> | <relative_day> | [on] <weekday>',
   slot_time:
     "[at] <hour> [<minute>] [<half_of_day>] | [at] <hour> o'clock [<half_of_day>] | [at] (half | quarter) past <hour> | [at] quarter to <hour> | [at] noon | [at] midnight",
-  // Relative days are recognised, and asked about: without them "today" is taken for a Tuesday.
+  // Relative days are recognised and then confirmed. Without them "today" would be recognised as a Tuesday.
   slot_weekday: '<weekday> | <relative_day>',
   slot_money: '<dollars> [[and] <cents>] | <cents>',
   slot_spelling: '<letter_group>+',
@@ -241,7 +241,7 @@ export const RULES: Record<string, string> = {
   relative_day: 'today | tomorrow | the day after tomorrow | next week',
   hour: `<below_ten> | ten | eleven | twelve`,
   minute: `oh <below_ten> | ${or(TEENS)} | (${or(TENS.slice(0, 4))}) [<below_ten>]`,
-  // A plural is hard to recognise on the telephone: one form each, by the number.
+  // Plurals are hard to recognise on the telephone: the number determines the form.
   dollars: '(one | a) dollar | <whole_number> dollars',
   cents: 'one cent | <below_hundred> cents',
   half_of_day: 'a.m. | p.m. | in the morning | in the afternoon | in the evening | at night',
@@ -253,7 +253,7 @@ export function slotRule(slot: SlotType): string {
   return `slot_${slot}`;
 }
 
-/** The rules that `names` need, themselves included. */
+/** The rules in `names` and all that they use. */
 export function rulesFor(names: readonly string[]): string[] {
   const needed = new Set<string>();
   const visit = (name: string) => {

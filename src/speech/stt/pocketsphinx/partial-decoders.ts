@@ -1,5 +1,5 @@
-// Partial words: a few decoders that follow the calls in which the caller speaks. A call without a free decoder has
-// no partial words; final words come from a decoder of their own (recognition).
+// Interim results: a few decoders follow the calls in which the caller speaks. A call without a free decoder has no
+// interim words; final words come from a separate decoder (recognition).
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,23 +12,23 @@ import type { Dictionary } from './pronunciation-dictionary.ts';
 import { SPHINX_SETTINGS } from './recognition.ts';
 
 export interface PartialDecoders {
-  /** Undefined if all are busy. */
+  /** Starts a decoding. Undefined if all decoders are busy. */
   start(grammar: Grammar): PartialDecoding | undefined;
   close(): void;
 }
 
 export interface PartialDecoding {
-  /** `samples`: 8 kHz, borrowed. Returns the best words so far. */
+  /** Decodes `samples` (8 kHz, borrowed). Returns the best words so far. */
   push(samples: Int16Array): string;
   /** Frees the decoder. */
   stop(): void;
 }
 
-/** More callers seldom speak at once in the calls of one thread; each decoder takes 6 MB. */
+/** Decoders of one thread, 6 MB each. More callers seldom speak at once. */
 const DECODERS = 6;
 const GRAMMARS_MAX = 8;
-/** Initial cepstral mean, of telephone speech, used until the stream's own mean is known. Measured with the
- *  synthesized test voices through 300-3400 Hz and G.711; the model's default is a studio's. */
+/** Initial cepstral mean, for telephone speech, used until the stream's own mean is known. Measured with the
+ *  synthesized test voices through 300-3400 Hz and G.711. The model's default is for studio recordings. */
 const TELEPHONE_MEAN = '30.3,13.6,-34,27.7,-22,-11.9,7.07,-29,2.3,-12.35,-5.2,0.95,-10';
 
 export function createPartialDecoders(
@@ -73,7 +73,8 @@ function follow(
   };
 }
 
-/** The model's own parameters override the settings, so the telephone's are in a separate file. */
+/** Opens the decoders. The model's own parameters override the settings, so those for telephone speech are in a
+ *  separate file. */
 function openDecoders(library: SphinxLibrary) {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-'));
   try {

@@ -1,5 +1,5 @@
-// One call's recogniser: gates its audio, sends it to the thread, and answers each `finalize` exactly once, also when the
-// thread is too busy or was replaced.
+// Recogniser of one call: gates its audio, sends it to the thread, and answers each `finalize` exactly once, even if
+// the thread is overloaded or was replaced.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -13,30 +13,31 @@ import type { UtteranceSlot } from './utterance-slots.ts';
 
 /** Batches of one utterance: the thread decodes the last 20 s. */
 const UTTERANCE_BATCHES_MAX = 250;
-/** From the end of an utterance to its words, in the queue of a busy thread. Then the caller is asked again. */
+/** Limit from the end of an utterance to its words, in the queue of a busy thread. After that the caller is asked
+ *  again. */
 const FINAL_MS_MAX = 8_000;
-/** Utterances of one call that wait in the queue: with one more, the oldest is given up. */
+/** Utterances of one call in the queue. One more drops the oldest. */
 const AWAITED_MAX = 4;
 const DELAY_MS = 350;
-/** In one utterance. Each is a whole decoding, and a caller who pauses often gains nothing. */
+/** Early decodings of one utterance. Each decodes all of it, and a caller who pauses often gains nothing. */
 const PREPARATIONS_MAX = 3;
-/** A call whose utterances ended this many threads has no recogniser any more. */
+/** Threads that died during this call's utterances, after which the call has no recogniser. */
 const DEATHS_MAX = 3;
 
-/** The part of a thread that a call uses. */
+/** A call's interface to its thread. */
 export interface CallLine {
   id: number;
   slot: UtteranceSlot;
   clock: Clock;
   log: Log;
   post(request: SphinxRequest): void;
-  /** False if the queue is full. */
+  /** Sends audio. Returns false if the queue is full. */
   send(samples: Int16Array<ArrayBuffer>): boolean;
-  /** Whether other utterances are decoded before this call's. */
+  /** Whether utterances of other calls are decoded first. */
   readonly isQueued: boolean;
-  /** Words are awaited from here on. */
+  /** Reports that the call awaits words. */
   awaits(): void;
-  /** No words of this call are awaited any more. */
+  /** Reports that the call awaits no words any more. */
   settles(): void;
   leave(): void;
 }
@@ -55,12 +56,12 @@ export class SphinxCall implements Recognizer {
   #batches = 0;
   #droppedBatches = 0;
   #deaths = 0;
-  /** Of the utterance in progress. */
+  /** Early decodings of the current utterance. */
   #preparations = 0;
-  /** No speech was detected since the last one. */
+  /** Whether no speech was detected since the last early decoding. */
   #isPrepared = false;
   #over = false;
-  /** One for each utterance whose words are awaited, oldest first. */
+  /** Utterances whose words are awaited, oldest first. */
   #awaited: Awaited[] = [];
 
   constructor(line: CallLine, expectation: ExpectedInput, listener: RecognizerListener) {
@@ -94,7 +95,7 @@ export class SphinxCall implements Recognizer {
     this.#isPrepared = false;
   }
 
-  /** Not while other calls' words are awaited: they come first. */
+  /** Has no effect while other calls await words, since those come first. */
   prepareFinal(): void {
     if (this.#over || !this.#audio.open || this.#line.isQueued) return;
     if (this.#preparations >= PREPARATIONS_MAX) return;
@@ -122,7 +123,8 @@ export class SphinxCall implements Recognizer {
     if (unanswered.length > AWAITED_MAX && oldest !== undefined) this.#giveUp(oldest);
   }
 
-  /** Threads process messages in order: the utterance in progress is decoded with the grammar it began with. */
+  /** Sets the grammar of the next utterance. Messages are processed in order: the current utterance keeps its
+   *  grammar. */
   expect(next: ExpectedInput): void {
     this.#expectation = next;
     if (!this.#over) this.#line.post({ kind: 'expect', id: this.#line.id, expectation: next });
@@ -141,8 +143,8 @@ export class SphinxCall implements Recognizer {
     return this.#awaited.length > 0;
   }
 
-  /** The thread was replaced: what was asked of the old one is answered without words, and the utterance in progress
-   *  goes on in the new one. */
+  /** The thread was replaced: requests to the old one are answered without words, and the current utterance continues
+   *  in the new one. */
   restart(reason: string): void {
     const unanswered = this.#awaited.filter(({ isGivenUp }) => !isGivenUp);
     this.#awaited = [];
@@ -159,7 +161,7 @@ export class SphinxCall implements Recognizer {
     }
   }
 
-  /** Words that are awaited for too long are given up; the others come later. */
+  /** Gives up words that are overdue, and reports the delay of the others. */
   check(): void {
     const { clock } = this.#line;
     for (const utterance of this.#awaited) {

@@ -1,44 +1,45 @@
-// Bindings of libpocketsphinx: the functions that the gateway uses, from the system's shared libraries (Debian:
-// libpocketsphinx3, BSD licence). One decoder per object; not thread-safe.
-// Source: pocketsphinx.h of 5prealpha. A fault inside the library would end the process: only words of the
-// dictionary, checked grammars and whole buffers of samples are passed to it.
+// Bindings of libpocketsphinx from the system's shared libraries (Debian: libpocketsphinx3, BSD licence). One decoder
+// per object; not thread-safe. A fault inside the library would end the process: it receives only words of the
+// dictionary, checked grammars and whole buffers of samples.
+// Source: pocketsphinx.h of 5prealpha.
 
 import { existsSync } from 'node:fs';
 import koffi from 'koffi';
 
 export interface SphinxLibrary {
-  /** Throws if the settings are refused. */
+  /** Opens a decoder. Throws if the library refuses the settings. */
   openDecoder(settings: Record<string, string>): SphinxDecoder;
 }
 
 export interface Hypothesis {
   text: string;
-  /** Score of the best path, a logarithm in the library's base; only differences have a meaning. */
+  /** Score of the best path: a logarithm in the library's base, of which only differences are meaningful. */
   score: number;
 }
 
-/** A word of the best path, with its pauses and fillers (`<sil>`). */
+/** A word, pause or filler (`<sil>`) of the best path. */
 export interface SphinxSegment {
   word: string;
-  /** Frames of 10 ms. */
+  /** Duration in frames of 10 ms. */
   frames: number;
-  /** Acoustic score, 0 or less: how much worse than the best sound of the acoustic model the word fits. */
+  /** Acoustic score, 0 or less: the difference from the best-fitting sound of the acoustic model. */
   score: number;
 }
 
 export interface SphinxDecoder {
-  /** Variants of a word are named `word(2)`. */
+  /** Adds a pronunciation. Variants of a word are named `word(2)`. */
   addWord(word: string, phones: string): void;
-  /** False if the grammar is invalid or has an unknown word. */
+  /** Adds a grammar. Returns false if it is invalid or has an unknown word. */
   addGrammar(name: string, jsgf: string): boolean;
   dropGrammar(name: string): void;
   useGrammar(name: string): void;
   start(): void;
-  /** 16 kHz, any length. `whole`: the complete utterance at once; its cepstral mean is computed from itself. */
+  /** Processes audio, 16 kHz, any length. `whole`: this is the complete utterance, and the cepstral mean is computed
+   *  from it. */
   process(samples: Int16Array, whole: boolean): void;
   end(): void;
   hypothesis(): Hypothesis;
-  /** Of the hypothesis. */
+  /** Segments of the hypothesis. */
   segments(): SphinxSegment[];
   close(): void;
 }
@@ -52,7 +53,7 @@ type Pointer = unknown;
 /** Words and pauses of one utterance of 20 s. */
 const SEGMENTS_MAX = 500;
 
-/** The reason why the library cannot be loaded, or undefined if it can. */
+/** Reason why the library cannot be loaded. Undefined if it can. */
 export function missingLibraries(): string | undefined {
   const missing = [ACOUSTIC_MODEL, DICTIONARY_FILE].find((path) => !existsSync(path));
   if (missing !== undefined) return `no ${missing}`;
@@ -132,7 +133,7 @@ function wrap(calls: ReturnType<typeof decoderCalls>, decoder: Pointer): SphinxD
     },
     segments() {
       const found: SphinxSegment[] = [];
-      // The library frees the iterator behind the last segment.
+      // The library frees the iterator after the last segment.
       let at: Pointer = calls.segment(decoder);
       while (at !== null && found.length < SEGMENTS_MAX) {
         found.push(segmentAt(calls, at));

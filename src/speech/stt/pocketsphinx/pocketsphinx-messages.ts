@@ -1,18 +1,19 @@
-// Messages between the gateway and a thread of PocketSphinx, in both directions. They are handled in order.
+// Messages between the gateway and a PocketSphinx thread, in both directions. They are processed in order.
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { GrammarWarning } from './jsgf.ts';
 
-/** Messages with audio that the thread has handled, those that were posted, and all messages that it has handled. */
+/** Indexes of shared counters: processed audio messages, posted audio messages, all processed messages. */
 export const TAKEN = 0;
 export const POSTED = 1;
 export const HANDLED = 2;
 
-/** Behind them, by the slot of each call: the number of its last utterance whose words the call does not need any more. */
+/** Index of the first call's slot after the counters. Each slot has the number of the last utterance whose words the
+ *  call no longer needs. */
 export const GIVEN_UP = 3;
 
 export interface SphinxData {
-  /** Counters of 32 bits, at the indexes above. */
+  /** Counters of 32 bits at the indexes above. */
   counts: SharedArrayBuffer;
 }
 
@@ -20,12 +21,12 @@ export type SphinxRequest =
   | { kind: 'expect'; id: number; expectation: ExpectedInput }
   /** An utterance begins. */
   | { kind: 'start'; id: number }
-  /** 8 kHz; ownership is transferred. */
+  /** Audio, 8 kHz; ownership is transferred. */
   | { kind: 'audio'; id: number; samples: Int16Array<ArrayBuffer> }
-  /** The utterance is probably over: its words are decoded ahead. */
+  /** The utterance is probably over: decode its words ahead. */
   | { kind: 'prepare'; id: number }
-  /** The utterance is over; the answer is one `final`. `nth` numbers the utterances of all calls of the thread. `isPrepared`: no
-   *  speech was detected since `prepare`. */
+  /** The utterance is over; the answer is one `final`. `nth` numbers the utterances of all calls of the thread.
+   *  `isPrepared`: whether no speech was detected since `prepare`. */
   | { kind: 'finish'; id: number; slot: number; nth: number; isPrepared: boolean }
   | { kind: 'close'; id: number };
 
@@ -36,5 +37,5 @@ export type SphinxReport =
   | { kind: 'partial'; id: number; text: string }
   | { kind: 'final'; id: number; text: string; confidence: number | null }
   | { kind: 'warned'; id: number; warnings: GrammarWarning[] }
-  /** This call's recogniser has failed for good. */
+  /** This call's recogniser has failed permanently. */
   | { kind: 'failed'; id: number; reason: string };

@@ -1,6 +1,5 @@
-// The thread in which PocketSphinx recognises the utterances of calls: it stores each utterance's audio, produces
-// partial words, and decodes the whole utterance at its end. Ids keep calls apart; a failed call does not affect
-// the others.
+// Worker thread of PocketSphinx: stores each utterance's audio, produces interim words, and decodes the whole utterance
+// at its end. Ids distinguish the calls; a failed call does not affect the others.
 
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -31,15 +30,15 @@ import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts'
 import { createRecognition, type Recognition } from './recognition.ts';
 import { RIVAL_PHRASES, withSounds } from './rival-phrases.ts';
 
-/** Of an utterance, the last 20 s are kept; decoding-time.ts may leave less of them. */
+/** Longest stored audio: the last 20 s of an utterance. decoding-time.ts may limit it further. */
 const UTTERANCE_SAMPLES_MAX = 160_000;
-/** With more batches of audio waiting, partial words would come too late and delay the final ones. */
+/** Batches of waiting audio above which interim words are skipped: they would be too late and delay the final ones. */
 const PARTIAL_BACKLOG_MAX = 30;
-/** Of an utterance whose words are decoded ahead: longer ones have many pauses, and the other calls wait for each decoding. */
+/** Longest utterance that is decoded ahead. Longer ones have many pauses, and other calls wait for each decoding. */
 const PREPARED_SAMPLES_MAX = 64_000;
 
 interface Call {
-  /** For the next utterance; undefined if nothing can be recognised. */
+  /** Grammar of the next utterance. Undefined if nothing can be recognised. */
   grammar: Grammar | undefined;
   utterance: Utterance | undefined;
 }
@@ -65,8 +64,8 @@ const data: SphinxData = workerData;
 const counts = new Int32Array(data.counts);
 const calls = new Map<number, Call>();
 
-/** Undefined until the first call: the model and the dictionary take about 130 MB and a second, which a gateway
- *  without calls needs not. The first call opens it while it is set up; its audio waits in the queue. */
+/** Undefined until the first call: the model and the dictionary take about 130 MB and a second, which a gateway without
+ *  calls saves. The first call's setup opens it; its audio waits in the queue. */
 let opened: Engine | undefined;
 
 const missing = missingLibraries();
@@ -164,7 +163,7 @@ function isBehind(): boolean {
   return Atomics.load(counts, POSTED) - Atomics.load(counts, TAKEN) > PARTIAL_BACKLOG_MAX;
 }
 
-/** Words of the whole utterance are better than partial ones, and judge its end better. */
+/** Decodes the whole utterance. Its words are better than interim ones, and judge its end better. */
 function prepare(engine: Engine, id: number, utterance: Utterance | undefined): void {
   if (utterance?.grammar === undefined || isBehind()) return;
   if (utterance.samples > PREPARED_SAMPLES_MAX) return;
@@ -183,7 +182,7 @@ function finish(
   const { utterance } = call;
   call.utterance = undefined;
   utterance?.following?.stop();
-  // In a queue that is too long, the call does not need the words any more.
+  // If the queue is too long, the call no longer needs the words.
   const isNeeded = nth > Atomics.load(counts, GIVEN_UP + slot);
   const { grammar } = utterance ?? {};
   const isDecoded = isNeeded && utterance !== undefined && grammar !== undefined;

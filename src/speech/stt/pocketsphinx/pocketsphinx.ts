@@ -1,5 +1,5 @@
-// The embedded recogniser: PocketSphinx from the system's packages, in worker threads, with closed grammars only.
-// English; it needs no network and no key. pocketsphinx-worker runs in each thread.
+// Embedded recogniser: PocketSphinx from the system's packages, in worker threads, with closed grammars only. English;
+// needs neither network nor key. pocketsphinx-worker runs in each thread.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -26,20 +26,20 @@ import { createUtteranceSlots, type UtteranceSlots } from './utterance-slots.ts'
 export interface PocketSphinxOptions {
   log: Log;
   clock: Clock;
-  /** Threads; each serves many calls and needs about 130 MB from its first call on. Default 1. */
+  /** Number of threads. Each serves many calls and needs about 130 MB after its first call. Default 1. */
   workers?: number;
-  /** The threads' program; tests pass one that fails. */
+  /** Program of the threads. Tests replace it with one that fails. */
   entry?: URL;
 }
 
-/** Start of a thread, on a machine that is busy with other starts. */
+/** Deadline for a thread's start on a machine that is busy with other starts. */
 const START_MS_MAX = 20_000;
-/** Calls of one thread: it is fully used when a third of them speak at once. */
+/** Calls of one thread. It is at its limit when a third of them speak at once. */
 const CALLS_MAX = 100;
 /** Batches of 100 ms that wait for one thread, from all of its calls: 12 MB. */
 const BACKLOG_MAX = 8_000;
 
-/** Undefined, with a log line that has the install command, if the library or its model is missing. */
+/** Opens the recogniser. If the library or its model is missing, logs the install command and returns undefined. */
 export async function openPocketSphinx(
   options: PocketSphinxOptions,
 ): Promise<SpeechToText | undefined> {
@@ -70,7 +70,7 @@ export async function openPocketSphinx(
 
 /** One thread with its calls. */
 class SphinxThread {
-  /** `ready`, or why the thread does not recognise. */
+  /** Resolves with `ready` or with the reason why the thread cannot recognise. */
   readonly started: Promise<string>;
   #announce: (outcome: string) => void = () => undefined;
   #isGone = false;
@@ -110,7 +110,7 @@ class SphinxThread {
     this.#watch = watchThread({ clock, counts, calls: this.#calls, onStuck });
   }
 
-  /** Infinite while there is no thread. */
+  /** Number of calls. Infinity while there is no thread. */
   get calls(): number {
     return this.#isGone ? Number.POSITIVE_INFINITY : this.#calls.size;
   }
@@ -149,7 +149,7 @@ class SphinxThread {
     };
   }
 
-  /** False if the queue is full. */
+  /** Sends audio. Returns false if the queue is full. */
   #send(id: number, samples: Int16Array<ArrayBuffer>): boolean {
     if (waiting(this.#counts) >= BACKLOG_MAX) return false;
     Atomics.add(this.#counts, POSTED, 1);
@@ -163,7 +163,7 @@ class SphinxThread {
       return;
     }
     this.#tooLate.cancel();
-    // Closed at once: a thread without the library has nothing to do, and its exit is not a crash.
+    // Closed at once: a thread without the library is useless, and its exit is not a crash.
     if (message.kind === 'missing') void this.#worker.close();
     this.#announce(message.kind === 'ready' ? 'ready' : message.reason);
   }

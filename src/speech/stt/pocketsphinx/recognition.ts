@@ -1,12 +1,12 @@
-// Recognises an utterance with a grammar and gives its confidence: how well the words fit, for each 10 ms of them. A decoder's
-// scores are relative to the best sound that it has looked at; as it looks at all sounds of the acoustic model in every
-// frame, scores of different words and utterances compare, and no second decoding with other sounds is needed.
+// Recognises an utterance with a grammar and computes its confidence: how well the words fit in each 10 ms. The scores
+// are relative to the best sound of the acoustic model in every frame, so that they are comparable between words and
+// utterances, without a second decoding.
 //
-// The scale has a middle for each form of grammar: whole phrases of several syllables fit foreign words seldom, short
-// values and loops of digits often. Set with synthesized voices (docs/recognition.md); it is no probability elsewhere.
+// The scale has a middle for each form of grammar: whole phrases of several syllables seldom fit foreign words, short
+// values and loops of digits often do. Set with synthesized voices (docs/recognition.md); it is not a probability.
 //
-// Words that the grammar lacks, between the words of a phrase or around them, become pauses in its best path. A pause that
-// fits as badly as words do is speech: then the caller said more than was recognised, and is asked.
+// Words that the grammar lacks become pauses in the best path. A pause that fits as badly as speech is speech: then the
+// caller said more than was recognised, and the agent asks for confirmation.
 
 import { levelDb } from '../../../audio/gain.ts';
 import { FRAME_SAMPLES } from '../../../audio/pcm.ts';
@@ -18,12 +18,13 @@ import { ACOUSTIC_MODEL, type SphinxLibrary, type SphinxSegment } from './pocket
 import type { Dictionary } from './pronunciation-dictionary.ts';
 
 export interface Recognition {
-  /** `samples`: 8 kHz, borrowed. */
+  /** Recognises `samples` (8 kHz, borrowed). */
   recognize(samples: Int16Array, grammar: Grammar): RecognizedWords;
   close(): void;
 }
 
-/** Noise removal would take the channel for noise; a high word penalty invents words in narrow-band speech. */
+/** Settings without noise removal, which would treat the channel as noise, and without a high word penalty, which
+ *  invents words in narrow-band speech. */
 export const SPHINX_SETTINGS = {
   '-hmm': ACOUSTIC_MODEL,
   '-remove_noise': 'no',
@@ -31,32 +32,34 @@ export const SPHINX_SETTINGS = {
   '-logfn': '/dev/null',
 } as const;
 
-/** Misfit per frame at which words are as likely right as wrong, and the scale around it. */
+/** Misfit per frame at which words are equally likely right and wrong, and the scale around it. */
 const MISFITS: Record<GrammarForm, { middle: number; scale: number }> = {
   phrases: { middle: 67.8, scale: 11.4 },
   values: { middle: 59.4, scale: 9.5 },
   loop: { middle: 59, scale: 7.6 },
 };
-/** At most, for a value that runs into a rival phrase: the library's loops allow it, and no caller says it. */
+/** Highest confidence of a value that runs into a rival phrase: the library's loops allow it, but no caller says it. */
 const CONFIDENCE_MIXED = 0.25;
-/** At most, where the caller said more than these words, or said values in noise: asked about. */
+/** Highest confidence if the caller said more than these words, or said values in noise: the agent asks for
+ *  confirmation. */
 const CONFIDENCE_DOUBTED = 0.5;
-/** Misfit per frame from which on a pause is speech. Of pauses between the words of people and on lines with noise 20 dB below
- *  the speech it is 7 to 45, of words taken for pauses 48 to 106. */
+/** Misfit per frame from which a pause counts as speech. Measured 7 to 45 in pauses between people's words and on lines
+ *  with noise 20 dB below the speech, 48 to 106 in words that were taken for pauses. */
 const PAUSE_MISFIT_MIN = 50;
-/** How far below the loudest word such a pause may be: quieter ones are lines whose noise the acoustic model does not know. */
+/** Largest level difference between the loudest word and such a pause. Quieter ones are line noise that the acoustic
+ *  model does not know. */
 const PAUSE_BELOW_WORDS_DB_MAX = 20;
-/** Frames of such pauses that are a word: a soft consonant beside a pause is shorter. At the ends of an utterance, where people
- *  breathe, it takes more of them. */
+/** Frames of such pauses that make a word. A quiet consonant beside a pause is shorter. At the ends of an utterance,
+ *  where people breathe, more are needed. */
 const UNMATCHED_FRAMES_MIN = { between: 15, around: 25 };
-/** How far the loudest tenth of an utterance is above its quietest at least, for values to be believed: in white noise 10 dB below
- *  the speech they are other values as often as not. */
+/** Smallest difference between the loudest tenth of an utterance and its quietest, for values to be accepted. In white
+ *  noise 10 dB below the speech, they are wrong as often as right. */
 const ABOVE_NOISE_DB_MIN = 17;
-/** One zero whose end is drawn out, or two. */
+/** May be one drawn-out zero or two. */
 const LONG_ZERO = /\bzero oh$/;
 /** Shorter sounds are clicks. */
 const SAMPLES_MIN = 1_200;
-/** The level for which the recogniser's own speech detection is made. */
+/** Peak level for which the recogniser's own speech detection is designed. */
 const PEAK = 13_000;
 const GAIN_MAX = 8;
 
@@ -85,7 +88,7 @@ export function createRecognition(library: SphinxLibrary, dictionary: Dictionary
   };
 }
 
-/** A rival is a whole phrase in any grammar. */
+/** Form of the recognised text. A rival is a whole phrase in any grammar. */
 function formOf(text: string, { form, rivals }: Grammar): GrammarForm {
   return rivals.includes(text) ? 'phrases' : form;
 }
@@ -111,7 +114,7 @@ function confidenceMax({ samples, text, segments }: Recognized, grammar: Grammar
   return isDoubted ? CONFIDENCE_DOUBTED : 1;
 }
 
-/** Between the level that nine tenths of the frames have at most, and that which one tenth has. */
+/** Difference in decibels between the 90th and the 10th percentile of the frames' levels. */
 function aboveNoiseDb(samples: Int16Array): number {
   const levels: number[] = [];
   for (let from = 0; from + FRAME_SAMPLES <= samples.length; from += FRAME_SAMPLES) {
@@ -140,7 +143,7 @@ function hasUnmatchedSpeech(samples: Int16Array, segments: readonly SphinxSegmen
   );
 }
 
-/** Of each segment, in decibels; they cover the utterance. */
+/** Level of each segment in decibels. The segments cover the utterance. */
 function levelsOf(samples: Int16Array, segments: readonly SphinxSegment[]): number[] {
   const all = segments.reduce((sum, { frames }) => sum + frames, 0);
   let at = 0;
@@ -151,12 +154,12 @@ function levelsOf(samples: Int16Array, segments: readonly SphinxSegment[]): numb
   });
 }
 
-/** No pause, filler or empty transition. */
+/** Whether the segment is a word: no pause, filler or empty transition. */
 function isWord(segment: SphinxSegment | undefined): boolean {
   return segment !== undefined && !/^[<[(+]/.test(segment.word);
 }
 
-/** Per frame of the words, without pauses and fillers. */
+/** Mean misfit per frame of the words, without pauses and fillers. */
 function misfitOf(segments: readonly SphinxSegment[]): number {
   const words = segments.filter(isWord);
   const frames = words.reduce((sum, each) => sum + each.frames, 0);
@@ -164,13 +167,14 @@ function misfitOf(segments: readonly SphinxSegment[]): number {
   return -score / Math.max(1, frames);
 }
 
-/** A value such as "yes please" ends with a rival of its own right, one of a loop does not. */
+/** Whether a value of a loop runs into a rival phrase. A text that is itself a rival, such as "yes please", does not
+ *  count. */
 function isMixed(text: string, { form, rivals, strangers }: Grammar): boolean {
   if (form !== 'loop') return false;
   return !rivals.includes(text) && strangers.some((rival) => text.endsWith(` ${rival}`));
 }
 
-/** Resampled to 16 kHz, for which the acoustic model is made, and to one level. */
+/** Resamples to 16 kHz, the rate of the acoustic model, and normalizes the level. */
 function prepare(samples: Int16Array): Int16Array {
   const sound = createResampler({ fromHz: 8_000, toHz: 16_000 }).process(samples).slice();
   const peak = sound.reduce((most, each) => Math.max(most, Math.abs(each)), 1);

@@ -1,7 +1,7 @@
-// What callers say although it is not expected: acknowledgements, requests to wait, questions, the begins of sentences.
-// A closed grammar forces any sound into one of its phrases; with these beside the expected ones, such words are
-// recognised as themselves. Measured with 11 synthesized voices and 5 grammars: of 2,734 utterances outside the
-// grammar, 2,340 matched an expected phrase without them, 604 with them, before any confidence.
+// Rival phrases: common unexpected words such as acknowledgements, requests to wait, questions and beginnings of
+// sentences. A closed grammar forces any sound into one of its phrases; rivals let such words be recognised as
+// themselves. Measured with 11 synthesized voices and 5 grammars: of 2,734 utterances outside the grammar, 2,340
+// matched an expected phrase without rivals and 604 with them, before any confidence threshold.
 
 import type { Dictionary } from './pronunciation-dictionary.ts';
 
@@ -13,7 +13,7 @@ export const RIVAL_PHRASES: readonly string[] = [
   ...['excuse me', 'sorry', 'be quiet', 'shut up', 'listen', 'hello', 'cancel'],
   ...['enough', 'let me speak', 'what', 'why', 'who', 'how', 'where', 'thank you', 'thanks'],
   ...['please', "i don't know", "i don't understand", 'what is that', 'can you hear me'],
-  // Where yes or no is no answer.
+  // Used where yes and no are not answers.
   ...['yes', 'yes please', 'no', 'no thank you', 'nope', 'not really', 'correct', "that's right"],
   ...['speak to a person', 'i want', 'i would like', 'do you', 'how much', 'what time'],
 ];

@@ -1,18 +1,18 @@
-// Watchdog of the recogniser's thread: distinguishes a busy thread from one that hangs, while results are due.
+// Watchdog of the recogniser's thread: distinguishes a busy thread from a hanging one while results are due.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { SphinxCall } from './pocketsphinx-call.ts';
 import { HANDLED } from './pocketsphinx-messages.ts';
 
-/** A thread with work that handles no message for this long hangs: the longest decoding takes a second. */
+/** A thread with work that processes no message for this long hangs: the longest decoding takes a second. */
 const STUCK_MS = 3_000;
-/** Until its first message is handled: before, the thread reads the model and the dictionary, which takes a second, and
- *  many of them on a machine that is busy with other starts. */
+/** Deadline for its first message. Before that, the thread reads the model and the dictionary, which takes a second,
+ *  and much longer on a machine that is busy with other starts. */
 const LOADING_MS_MAX = 20_000;
 /** Interval at which the watchdog examines a thread with work and reports the delay to the thread's calls. */
 const CHECK_MS = 250;
 
-/** Examines a thread while words are awaited: one that handles no message hangs, one that does is busy. */
+/** Watches a thread while words are awaited. A thread that processes messages is busy, otherwise it hangs. */
 export function watchThread(options: {
   clock: Clock;
   counts: Int32Array;
@@ -27,7 +27,7 @@ export function watchThread(options: {
 
   const isAwaited = () => [...calls.values()].some((call) => call.waits);
 
-  /** Calls may begin and end in `call.check`, and the watch may be closed there. */
+  /** Checks the thread. Calls may begin and end in `call.check`, and the watch may be closed there. */
   function check(): void {
     const nowHandled = Atomics.load(counts, HANDLED);
     if (nowHandled !== handled) movedMs = clock.monotonicMs();
@@ -44,13 +44,13 @@ export function watchThread(options: {
   }
 
   return {
-    /** Words are awaited from here on. */
+    /** A call awaits words. */
     start(): void {
       if (timer !== undefined || isClosed) return;
       movedMs = clock.monotonicMs();
       timer = clock.after(CHECK_MS, check);
     },
-    /** A call awaits nothing any more. */
+    /** A call awaits no words any more. */
     settle(): void {
       if (isAwaited()) return;
       timer?.cancel();

@@ -1,21 +1,21 @@
-// Numbers the utterances of a thread's calls, and marks in the memory that is shared with the thread those whose words
-// their call does not need any more: what waits in its queue is not decoded then.
+// Numbers the utterances of a thread's calls, and marks those whose words are no longer needed, in memory shared with
+// the thread: queued ones are then not decoded.
 
 import { GIVEN_UP } from './pocketsphinx-messages.ts';
 
-/** Of one call. */
+/** Slot of one call. */
 export interface UtteranceSlot {
   readonly slot: number;
-  /** The number of the next utterance. */
+  /** Returns the number of the next utterance. */
   next(): number;
-  /** The utterances up to this number are not needed. */
+  /** Marks the utterances up to this number as no longer needed. */
   giveUp(nth: number): void;
-  /** The call is over. Called once. */
+  /** Frees the slot at the end of the call. Called once. */
   release(): void;
 }
 
 export interface UtteranceSlots {
-  /** Never more than `slotsMax` at a time. */
+  /** Takes a slot, at most `slotsMax` at a time. */
   take(): UtteranceSlot;
 }
 

@@ -1,14 +1,16 @@
-// Words that a recogniser of free speech should prefer: those of the settings and of the expected input.
+// Vocabulary that a recogniser of free speech should prefer (keyword boosting): terms of the settings and of the
+// expected input.
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 
-/** Services refuse longer ones; some refuse shorter ones too. */
+/** Longest term. Services refuse longer ones, some of them shorter ones. */
 const TERM_CHARACTERS_MAX = 100;
-/** Of all together: they are a part of an address, and servers take 8 kB of it; a letter may need three to nine. */
+/** Characters of all terms. They are part of an address, servers accept 8 kB of it, and a letter may need three to
+ *  nine. */
 const CHARACTERS_MAX = 1_000;
 
-/** Without repetitions. Beyond `countMax`, the settings' terms come first, then the shortest: they are the hardest to
- *  recognise, and names are short. */
+/** Terms without repetitions. Beyond `countMax`, those of the settings come first, then the shortest: they are the
+ *  hardest to recognise, and names are short. */
 export function vocabulary(
   settings: readonly string[],
   { boost, phrases }: ExpectedInput,

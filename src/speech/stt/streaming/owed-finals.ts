@@ -1,9 +1,9 @@
-// The finals that a recogniser owes: exactly one for each `finalize`, also when the service answers late, twice or not
-// at all. Used by the clients of streaming services.
+// Counts the finals that a recogniser owes: exactly one for each `finalize`, even if the service answers late, twice or
+// never. Used by the clients of streaming services.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 
-/** A caller of this interface that asks more often without an answer is faulty. */
+/** A caller of this interface that makes more requests without an answer is faulty. */
 const OWED_MAX = 16;
 
 export class OwedFinals {
@@ -14,8 +14,8 @@ export class OwedFinals {
   #count = 0;
   #timer: Timer | undefined;
 
-  /** `onOverdue`: no answer came within `afterMs`; it calls `answer`, or ends the recogniser. Before the service is
-   *  ready, nothing is overdue: connecting has a deadline of its own. */
+  /** `onOverdue`: called if no answer arrived within `afterMs`; it calls `answer`, or ends the recogniser. Before the
+   *  service is ready, nothing is overdue: connecting has its own deadline. */
   constructor(options: {
     clock: Clock;
     afterMs: number;
@@ -37,7 +37,7 @@ export class OwedFinals {
     if (this.#timer === undefined) this.#await();
   }
 
-  /** An answer goes out. Returns whether one was due. */
+  /** Records an answer. Returns whether one was due. */
   answer(): boolean {
     if (this.#count === 0) return false;
     this.#count -= 1;

@@ -1,5 +1,5 @@
-// The connection of a recogniser with JSON messages: audio in packets one way, one JSON object per message the other
-// way, and what is billed when it ends. The meaning of messages belongs to the clients.
+// Connection of a recogniser with JSON messages: sends audio in packets, receives one JSON object per message, and
+// reports the billed time at its end. The clients interpret the messages.
 
 import { RATE_HZ } from '../../../audio/pcm.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
@@ -26,26 +26,26 @@ export interface RecognizerSocketOptions
   model: string;
   format: SttAudioFormat;
   packetMs: number;
-  /** As of `AudioPackets`. */
+  /** See `AudioPackets`. */
   restMsMin?: number;
-  /** A message as an object. Default: JSON. */
+  /** Parses a message to an object. Default: JSON. */
   read?: (text: string) => unknown;
-  /** Default: a packet is a binary message. */
+  /** Converts a packet to a message. Default: one binary message. */
   messageOf?: (packet: Uint8Array) => string | Uint8Array;
-  /** `audio`: what was sent; `session`: the time from ready to the end. */
+  /** `audio`: the audio sent; `session`: the time from ready to the end. */
   billing: 'audio' | 'session';
   listener: RecognizerListener;
-  /** One message, an object. May throw nothing; `fail` reports what it cannot read. */
+  /** Called for each message, an object. Must not throw; it reports with `fail` what it cannot read. */
   onMessage(message: Record<string, unknown>): void;
-  /** The connection has failed; the listener is informed afterwards. */
+  /** Called when the connection has failed. The listener is informed afterwards. */
   onEnd(): void;
 }
 
-/** How a session ends in which the service has the last word. */
+/** End of a session in which the service sends the last message. */
 export interface SessionEnd {
-  /** Asked for behind all audio. */
+  /** Message that is sent after all audio. */
   last(): string | Uint8Array;
-  /** Whether the service has sent everything; false where it closes the connection then. */
+  /** Whether the service has sent everything. False if the service then closes the connection. */
   isOver(message: Record<string, unknown>): boolean;
 }
 
@@ -55,7 +55,7 @@ export class RecognizerSocket {
   readonly #packets: AudioPackets;
   #sentSamples = 0;
   #sentPackets = 0;
-  /** What the service bills, by its own count. */
+  /** Seconds that the service bills, by its own count. */
   #countedSeconds: number | undefined;
   #isFinishing = false;
   #readyAt: number | undefined;
@@ -95,12 +95,12 @@ export class RecognizerSocket {
     });
   }
 
-  /** Audio that was given, from the first sample on. */
+  /** Milliseconds of audio pushed since the first sample. */
   get pushedMs(): number {
     return (this.#sentSamples * 1_000) / RATE_HZ;
   }
 
-  /** Messages with audio. */
+  /** Number of messages with audio that were sent. */
   get sentPackets(): number {
     return this.#sentPackets;
   }
@@ -119,18 +119,18 @@ export class RecognizerSocket {
     this.#packets.push(frame);
   }
 
-  /** What waits for a full packet goes out, once it is long enough for the service. */
+  /** Sends an incomplete packet, once it is long enough for the service. */
   flush(): void {
     if (!this.#hasEnded && !this.#isFinishing) this.#packets.flush();
   }
 
-  /** Behind the audio given before; the rest of a packet waits on. */
+  /** Sends a message after the complete packets of the audio before it. An incomplete packet stays. */
   send(message: Record<string, unknown>): void {
     this.#packets.flushComplete();
     this.#socket.send(JSON.stringify(message));
   }
 
-  /** A message that is no JSON object. */
+  /** Sends a message that is not a JSON object. */
   sendText(text: string): void {
     this.#packets.flushComplete();
     this.#socket.send(text);
@@ -151,7 +151,8 @@ export class RecognizerSocket {
     this.#socket.close(isObject(last) ? JSON.stringify(last) : last);
   }
 
-  /** As `close`, but messages still come until the session is over, 2 s at most. Resolves then; never rejects. */
+  /** Closes like `close`, but still passes on messages until the session is over, 2 s at most. Then resolves; never
+   *  rejects. */
   async finish({ last, isOver }: SessionEnd): Promise<void> {
     if (this.#hasEnded || this.#isFinishing) return;
     this.#packets.flushComplete();
@@ -164,7 +165,7 @@ export class RecognizerSocket {
     this.#end();
   }
 
-  /** The service's own count of the session, in its last messages. */
+  /** Stores the service's own count of the session, from its last messages. */
   counted(seconds: number): void {
     if (this.#isFinishing && isServiceCount(seconds)) this.#countedSeconds = seconds;
   }
@@ -181,7 +182,8 @@ export class RecognizerSocket {
     if (!this.#hasEnded) this.#options.onMessage(message);
   }
 
-  /** Audio that waits for the connection is not billed; it is counted all the same, in a few calls that fail. */
+  /** Reports the usage. Audio that still waits for the connection should not be billed, but is counted in the few calls
+   *  that fail. */
   #end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;

@@ -1,15 +1,16 @@
-// The turns of a service that decides itself when they start and end, and the answers to `finalize` that follow from
-// them: the end of an open turn is forced, a repeated end counts once, a lost one is made up for.
+// Turns of a service with its own endpointing, and the answers to `finalize` that follow from them: the end of an open
+// turn is forced, a repeated end counts once, a lost one is replaced.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords, RecognizerListener, SttCapabilities } from '../stt.ts';
 import { OwedFinals } from './owed-finals.ts';
 
-/** After the end of a turn was forced. */
+/** Wait for final words after the end of a turn was forced. */
 const FINAL_MS_MAX = 1_000;
 
-/** With the turns that the settings want: the service's, our own alone, or whichever ends first. Default: the service's. */
+/** Adapts turns to the settings: the service's endpointing, the gateway's alone, or whichever ends first. Default: the
+ *  service's. */
 export function withTurns(
   capabilities: SttCapabilities,
   turns: 'vendor' | 'ours' | 'both' | undefined,
@@ -21,13 +22,13 @@ export function withTurns(
 export interface ServiceTurnsOptions {
   clock: Clock;
   listener: RecognizerListener;
-  /** Without an open turn, words may be on their way for so long. */
+  /** Longest delay of words outside an open turn, in milliseconds. */
   inFlightMsMax: number;
-  /** Before that, no answer can come. */
+  /** Whether the service is ready. Before that, no answer can arrive. */
   isReady: () => boolean;
   /** Asks the service to end the open turn. */
   force: () => void;
-  /** The service does not answer any more. */
+  /** Called when the service no longer answers. */
   fail: () => void;
 }
 
@@ -38,7 +39,7 @@ export class ServiceTurns {
   #endedIndex = -1;
   #mustForce = false;
   #inFlight: Timer | undefined;
-  /** A message came since the end was forced. */
+  /** Whether a message arrived since the end was forced. */
   #isAlive = false;
 
   constructor(options: ServiceTurnsOptions) {
@@ -55,7 +56,7 @@ export class ServiceTurns {
     return this.#open !== undefined;
   }
 
-  /** The service sent a message. */
+  /** Records a message of the service. */
   alive(): void {
     this.#isAlive = true;
   }
@@ -71,7 +72,7 @@ export class ServiceTurns {
     if (this.#inFlight === undefined) this.#awaitWords();
   }
 
-  /** The words of a turn so far. Words open it. */
+  /** Takes the words of a turn so far. Words open the turn. */
   update(index: number, words: RecognizedWords): void {
     if (!this.#isFresh(index)) return;
     if (this.#open === undefined) {
@@ -85,7 +86,7 @@ export class ServiceTurns {
     if (!isRepeated && words.text !== '') this.#options.listener.onPartial(words);
   }
 
-  /** The end is probable, or was not one. */
+  /** Takes a hint that the turn probably ends, or that it did not. */
   hint(turn: 'eager-end' | 'resumed', words: RecognizedWords): void {
     if (this.isOpen) this.#options.listener.onTurn?.(turn, words);
   }
@@ -94,7 +95,7 @@ export class ServiceTurns {
     if (this.#isFresh(index)) this.#end(index, words);
   }
 
-  /** The service has processed all audio up to `finalize`, and no turn is open. */
+  /** Handles a report that all audio up to `finalize` is processed and no turn is open. */
   nothingSaid(): void {
     if (this.isOpen) return;
     this.#cancelForce();
@@ -107,7 +108,7 @@ export class ServiceTurns {
     this.#cancelForce();
   }
 
-  /** The session has ended, which ends no turn: the words of the open one are the last. */
+  /** The session has ended without ending the turn: the words of the open turn are the last. */
   finished(): void {
     if (this.#open !== undefined) this.#end(this.#open.index, this.#open.words);
   }
@@ -117,7 +118,7 @@ export class ServiceTurns {
     this.#open = undefined;
   }
 
-  /** False for a turn that has ended. A later turn ends the open one, whose end was lost. */
+  /** Returns false for a turn that has ended. A later turn ends the open one, whose end was lost. */
   #isFresh(index: number): boolean {
     if (index <= this.#endedIndex) return false;
     if (this.#open !== undefined && index > this.#open.index) {
@@ -134,7 +135,7 @@ export class ServiceTurns {
     this.#owed.answer();
     listener.onFinal(words);
     listener.onTurn?.('ended', words);
-    // What further demands ask for is contained in these words.
+    // These words contain all that further calls of `finalize` request.
     while (this.#owed.answer()) listener.onFinal(NO_WORDS);
   }
 
@@ -157,7 +158,7 @@ export class ServiceTurns {
     this.#inFlight = undefined;
   }
 
-  /** A service that sends other messages lost the end; the last words are the best there is. */
+  /** A service that still sends messages lost the end. Its last words are the best result. */
   #overdue(): void {
     if (this.#open === undefined) this.nothingSaid();
     else if (this.#isAlive) this.#end(this.#open.index, this.#open.words);

@@ -1,5 +1,5 @@
-// One websocket of a Vosk server: the config first, then audio, and one reply to each message of audio. A reset asks for
-// the final words and starts a new utterance on the same socket.
+// Websocket session with a Vosk server: the config first, then audio, and one reply to each audio message. A reset
+// requests the final words and starts a new utterance on the same socket.
 // Source: websocket/asr_server.py of vosk-server.
 
 import { isObject, parseJson } from '../../../std/json.ts';
@@ -9,43 +9,43 @@ import { VendorSocket } from '../../service/vendor-socket.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
-/** Facts of the protocol. */
+/** Constants of the protocol. */
 const VOSK = {
   rateHz: 8_000,
-  /** The server compares the text: other spellings of the same JSON are taken for audio. */
+  /** The server compares the text exactly: it reads other spellings of the same JSON as audio. */
   reset: '{"reset" : 1}',
   eof: '{"eof" : 1}',
-  /** The word for all words outside the phrase list. */
+  /** Placeholder for all words outside the phrase list. */
   unknownWord: '[unk]',
 } as const;
 
-/** Messages without a reply, 100 ms each: a server that lags by more serves more streams than it has cores for. */
+/** Messages without a reply, 100 ms each. A server that lags by more serves too many streams for its cores. */
 const REPLIES_DUE_MAX = 25;
-/** From a message to its reply. */
+/** Deadline of a reply. */
 const REPLY_MS_MAX = 2_500;
-/** Words of one reply: two minutes of speech. */
+/** Words in one reply: two minutes of speech. */
 const WORDS_MAX = 600;
-/** A word may start a little before its utterance's first sample by the rounding of the server. */
+/** Tolerance for a word that starts before its utterance's first sample, because the server rounds. */
 const START_SLACK_MS = 200;
 
 export interface VoskSessionOptions {
   url: string;
   apiKey: string | undefined;
-  /** A closed list of answers. Undefined: open speech. */
+  /** Closed list of answers. Undefined: open speech. */
   phrases: readonly string[] | undefined;
   means: ServiceMeans;
   listener: {
-    /** A reply came, also one without words. */
+    /** Called for each reply, even without words. */
     onReply(): void;
     onPartial(text: string): void;
-    /** `isAnswer`: to `reset`; otherwise the server found an end by itself. */
+    /** Called with final words. `isAnswer`: they answer `reset`; otherwise the server detected the end itself. */
     onWords(words: RecognizedWords, isAnswer: boolean): void;
     onFault(fault: ServiceFault): void;
   };
 }
 
 interface Utterance {
-  /** Where its first sample lies on the call's clock, and in the stream of this socket. */
+  /** Position of its first sample on the call's clock and in the stream of this socket. */
   callMs: number;
   streamMs: number;
 }
@@ -58,16 +58,16 @@ export class VoskSession {
   #replied = 0;
   #sentSamples = 0;
   #isOpened = false;
-  /** Of `takeSent`, up to which it has counted. */
+  /** Samples that `takeSent` has returned so far. */
   #countedSamples = 0;
-  /** The numbers of the messages that were resets without a reply. */
+  /** Numbers of the reset messages without a reply. */
   readonly #resets: number[] = [];
-  /** Of the words that come, oldest first: one more than resets without a reply. */
+  /** Utterances whose words are due, oldest first: one more than resets without a reply. */
   readonly #utterances: Utterance[] = [];
-  /** Words that came while a reset waits for its reply. */
+  /** Words that arrived while a reset waits for its reply. */
   #held: RecognizedWords[] = [];
   #partial = '';
-  /** Proven by a word that starts before its utterance does: some servers count from the reset on, others go on. */
+  /** Whether times restart at a reset: some servers do that. Proven by a word that starts before its utterance. */
   #timesRestart = false;
 
   constructor(options: VoskSessionOptions) {
@@ -95,23 +95,23 @@ export class VoskSession {
     );
   }
 
-  /** Answers to `reset` that have not come. */
+  /** Number of resets without an answer. */
   get owed(): number {
     return this.#resets.length;
   }
 
-  /** The next samples are the first of an utterance, which begins at `callMs`. */
+  /** The next samples begin an utterance, which starts at `callMs`. */
   begin(callMs: number): void {
     this.#utterances.push({ callMs, streamMs: (this.#sentSamples * 1_000) / VOSK.rateHz });
   }
 
-  /** Takes ownership of `samples`. */
+  /** Sends audio and takes ownership of `samples`. */
   audio(samples: Int16Array<ArrayBuffer>): void {
     this.#sentSamples += samples.length;
     this.#send(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
   }
 
-  /** Samples since the last call of this. Audio that waits for the connection has not gone out. */
+  /** Samples sent since the last call of this. Audio that waits for the connection does not count. */
   takeSent(): number {
     if (!this.#isOpened) return 0;
     const samples = this.#sentSamples - this.#countedSamples;
@@ -124,7 +124,8 @@ export class VoskSession {
     this.#resets.push(this.#sent);
   }
 
-  /** The answers that are due and the words of the open utterance come before this resolves, within 2 s. Never rejects. */
+  /** Ends the session. The due answers and the words of the open utterance arrive before this resolves, within 2 s.
+   *  Never rejects. */
   finish(): Promise<void> {
     this.#sent += 1;
     return this.#socket.finish(VOSK.eof, () => this.#replied >= this.#sent);
@@ -141,7 +142,7 @@ export class VoskSession {
   #send(message: string | Uint8Array): void {
     this.#sent += 1;
     this.#socket.send(message);
-    // Until the socket is open, its own deadline counts.
+    // Until the socket is open, its own deadline applies.
     if (!this.#socket.isReady) return;
     this.#socket.expectAnswer(REPLY_MS_MAX);
     if (this.#sent - this.#replied > REPLIES_DUE_MAX) {
@@ -205,7 +206,7 @@ export class VoskSession {
   }
 }
 
-/** Of `{"text", "result"}`, or of the best of `{"alternatives"}`. Never throws: what is missing is empty. */
+/** Words of `{"text", "result"}`, or of the best of `{"alternatives"}`. Never throws; missing parts are empty. */
 function wordsOf(reply: Record<string, unknown>): RecognizedWords {
   const { alternatives } = reply;
   const best: unknown = Array.isArray(alternatives) ? alternatives[0] : reply;
@@ -227,7 +228,7 @@ function wordsOf(reply: Record<string, unknown>): RecognizedWords {
   };
 }
 
-/** `sure`: NaN where the server does not say. */
+/** `sure`: confidence, NaN if the server sends none. */
 function wordOf(value: unknown): (RecognizedWord & { sure: number }) | undefined {
   if (!isObject(value)) return undefined;
   const { word, start, end, conf } = value;

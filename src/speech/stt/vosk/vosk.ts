@@ -1,5 +1,5 @@
-// A recogniser on a Vosk server (Kaldi), over its websocket. It gets speech only, so that the server decodes no silence.
-// A closed list of answers becomes the server's phrase list, which it takes at the start of a connection only: a new
+// Recogniser on a Vosk server (Kaldi) over its websocket. Sends only speech, so that the server decodes no silence. A
+// closed list of answers becomes the server's phrase list, which it accepts only at the start of a connection: a new
 // list opens a new connection in a pause.
 
 import { RATE_HZ } from '../../../audio/pcm.ts';
@@ -13,13 +13,13 @@ import { createGatedAudio, type GatedAudio } from '../gated-audio.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import { VoskSession } from './vosk-session.ts';
 
-/** The final words of Kaldi come at once unless the server is behind; a third of it is our network. */
+/** Kaldi's final words arrive at once unless the server lags; a third of this is the network. */
 const FINAL_MS_P99 = 300;
-/** From the reset to its answer. */
+/** Deadline from a reset to its answer. */
 const FINAL_MS_MAX = 4_000;
-/** Connections of one call: the one in use, and those whose final words are due. */
+/** Connections of one call: the one in use, and those with final words due. */
 const SESSIONS_MAX = 4;
-/** Answers that one question may have; longer lists are open speech. */
+/** Answers to one question. Longer lists are treated as open speech. */
 const PHRASES_MAX = 1_000;
 
 export function createVosk(settings: VoskSettings, means: ServiceMeans): SpeechToText {
@@ -47,14 +47,14 @@ class VoskRecognizer implements Recognizer {
   readonly #clock: Clock;
   readonly #listener: RecognizerListener;
   readonly #audio: GatedAudio;
-  /** The last one is in use; the others owe final words. */
+  /** Sessions: the last one is in use, the others owe final words. */
   readonly #sessions: VoskSession[] = [];
-  /** One for each answer that is due, oldest first. */
+  /** Deadlines of the due answers, oldest first. */
   readonly #due: { sinceMs: number; deadline: Timer }[] = [];
   #phrases: readonly string[] | undefined;
-  /** It takes nothing more. */
+  /** Whether it accepts no more audio. */
   #isOver = false;
-  /** It reports nothing more. */
+  /** Whether it reports nothing more. */
   #isClosed = false;
   #pushed = 0;
   #hasBegun = false;
@@ -90,7 +90,7 @@ class VoskRecognizer implements Recognizer {
     if (this.#isOver) return;
     this.#audio.stop();
     const session = this.#current;
-    // An utterance without a sample still has its turn in the order of the answers.
+    // An utterance without a sample still has its place in the order of answers.
     if (!this.#hasBegun) session.begin(this.#nowMs);
     this.#hasBegun = false;
     const deadline = this.#clock.after(FINAL_MS_MAX, () => session.fail('no final words in time'));
@@ -140,7 +140,7 @@ class VoskRecognizer implements Recognizer {
     session.audio(samples);
   }
 
-  /** Opens a connection with the list that is expected, unless the one in use has it. */
+  /** Opens a connection with the expected list, unless the one in use has it. */
   #followPhrases(): void {
     const session = this.#current;
     if (sameList(session.phrases, this.#phrases) || this.#sessions.length >= SESSIONS_MAX) return;
@@ -189,7 +189,7 @@ class VoskRecognizer implements Recognizer {
   #fail(fault: ServiceFault): void {
     if (this.#isClosed) return;
     if (this.#isOver) {
-      // The words of other sessions may still come.
+      // Other sessions may still deliver words.
       this.#listener.onError(fault);
       return;
     }
@@ -229,7 +229,7 @@ class VoskRecognizer implements Recognizer {
     });
   }
 
-  /** Slots (numbers, dates) have no list of phrases: they are open speech. */
+  /** Phrase list of the expected input. Slots (numbers, dates) have none: they are open speech. */
   #phrasesOf({ closed, phrases, slots }: ExpectedInput): readonly string[] | undefined {
     const isList = closed && slots.length === 0 && phrases.length > 0;
     if (!this.#settings.phrases || !isList || phrases.length > PHRASES_MAX) return undefined;

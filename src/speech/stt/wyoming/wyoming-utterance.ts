@@ -1,4 +1,4 @@
-// One utterance on a connection of its own to a Wyoming recogniser: transcribe, audio, stop, transcript.
+// One utterance on its own connection to a Wyoming recogniser: transcribe, audio, stop, transcript.
 
 import { joinTexts } from '../../../std/text/unspaced-text.ts';
 import type { FaultKind, ServiceFault } from '../../service/service-fault.ts';
@@ -7,23 +7,23 @@ import { WyomingConnection } from '../../service/wyoming-connection.ts';
 import type { WyomingEvent } from '../../service/wyoming-events.ts';
 import { AudioPackets } from '../audio-packets.ts';
 
-/** Speech models take 16 kHz; not every server resamples. */
+/** Audio format. Speech models use 16 kHz, and not every server resamples. */
 const FORMAT = { rate: 16_000, width: 2, channels: 1 } as const;
-/** From the end of the audio to the words; a busy server transcribes one utterance after the other. */
+/** Deadline from the end of the audio to the words. A busy server transcribes one utterance after the other. */
 const WORDS_MS_MAX = 10_000;
-/** Of one utterance. */
+/** Longest text of one utterance. */
 const TEXT_CHARACTERS_MAX = 10_000;
 
 export interface WyomingUtteranceOptions {
   url: string;
   model: string | undefined;
   language: string | undefined;
-  /** False: there is no speech, nothing is asked, and the words are empty. */
+  /** False if the audio has no speech: then nothing is requested, and the words are empty. */
   hasSpeech: boolean;
   means: ServiceMeans;
   listener: {
     onPartial(text: string): void;
-    /** `isAnswered` has become true. */
+    /** Called when `isAnswered` becomes true. */
     onWords(): void;
     onFault(fault: ServiceFault): void;
   };
@@ -33,7 +33,7 @@ export class WyomingUtterance {
   readonly #options: WyomingUtteranceOptions;
   readonly #packets: AudioPackets;
   #connection: WyomingConnection | undefined;
-  /** Of transcripts that came before the audio's end: the server found an end by itself. */
+  /** Transcripts that arrived before the audio's end, because the server detected an end itself. */
   #before = '';
   #chunks = '';
   #finishedMs: number | undefined;
@@ -57,18 +57,18 @@ export class WyomingUtterance {
     return this.#answeredMs !== undefined;
   }
 
-  /** From the end of the audio to the words, or to now. */
+  /** Milliseconds from the end of the audio to the words, or to now. */
   get waitedMs(): number {
     const nowMs = this.#options.means.clock.monotonicMs();
     return (this.#answeredMs ?? nowMs) - (this.#finishedMs ?? nowMs);
   }
 
-  /** 8 kHz. */
+  /** Sends audio, 8 kHz. */
   audio(samples: Int16Array): void {
     this.#packets.push(samples);
   }
 
-  /** No more audio. */
+  /** Ends the audio. */
   finish(): void {
     const { clock } = this.#options.means;
     this.#finishedMs = clock.monotonicMs();
@@ -87,7 +87,7 @@ export class WyomingUtterance {
 
   close(): void {
     this.#connection?.close();
-    // A late timer must not answer.
+    // A late timer must not report an answer.
     this.#answeredMs ??= Number.NaN;
   }
 
@@ -118,7 +118,7 @@ export class WyomingUtterance {
       this.#chunks = (this.#chunks + text).slice(0, TEXT_CHARACTERS_MAX);
       this.#options.listener.onPartial(joined(this.#before, this.#chunks));
     } else if (type === 'transcript-stop') {
-      // The transcript itself may follow it or have come before; a server may also leave it out.
+      // The transcript may follow, may have arrived before, or may be missing.
       if (this.#chunks !== '') this.#transcript(this.#chunks);
     }
   }

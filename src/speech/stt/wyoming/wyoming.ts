@@ -1,5 +1,5 @@
-// A recogniser behind the Wyoming protocol (faster-whisper, Vosk and others, as programs of one's own). It gets speech
-// only, while the caller speaks; each utterance has a connection of its own, because servers close it after the words.
+// Recogniser behind the Wyoming protocol (faster-whisper, Vosk and others, self-hosted). Sends only speech, while the
+// caller speaks. Each utterance has its own connection, because servers close it after the words.
 
 import { RATE_HZ } from '../../../audio/pcm.ts';
 import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
@@ -14,11 +14,11 @@ import { NO_WORDS } from '../joined-words.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import { WyomingUtterance } from './wyoming-utterance.ts';
 
-/** Whisper on a small machine. */
+/** 99th percentile of Whisper on a small machine. */
 const FINAL_MS_P99 = 1_500;
-/** Utterances whose words are due: the turns of a caller do not overlap. */
+/** Utterances whose words are due. The turns of a caller do not overlap. */
 const UTTERANCES_MAX = 4;
-/** For the last words, once the call is over. */
+/** Wait for the last words at the end of the call. */
 const LAST_MS_MAX = 2_000;
 
 export function createWyomingStt(settings: WyomingSttSettings, means: ServiceMeans): SpeechToText {
@@ -43,15 +43,15 @@ class WyomingRecognizer implements Recognizer {
   readonly #means: ServiceMeans;
   readonly #listener: RecognizerListener;
   readonly #audio: GatedAudio;
-  /** Oldest first; the last one is spoken while the gate is open. */
+  /** Utterances, oldest first. The last one is being spoken while the gate is open. */
   readonly #utterances: WyomingUtterance[] = [];
   #language: string | undefined;
   #sentSamples = 0;
-  /** It takes nothing more. */
+  /** Whether it accepts no more audio. */
   #isOver = false;
-  /** It reports nothing more. */
+  /** Whether it reports nothing more. */
   #isClosed = false;
-  /** What the end of the call cut: nobody has asked for its words. */
+  /** Utterance that the end of the call cut off: no `finalize` asked for its words. */
   #cut: WyomingUtterance | undefined;
   #deadline: Timer | undefined;
   #onClosed: (() => void) | undefined;
@@ -87,7 +87,7 @@ class WyomingRecognizer implements Recognizer {
   }
 
   expect(): void {
-    // The protocol has no phrases.
+    // The protocol has no phrase lists.
   }
 
   setLanguage(language: string): void {
@@ -149,7 +149,7 @@ class WyomingRecognizer implements Recognizer {
     this.#utterances.push(utterance);
   }
 
-  /** The words of the oldest utterances, in order. */
+  /** Reports the words of the oldest utterances, in order. */
   #answer(): void {
     for (let [oldest] = this.#utterances; oldest?.isAnswered; [oldest] = this.#utterances) {
       this.#utterances.shift();

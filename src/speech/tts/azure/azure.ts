@@ -1,5 +1,5 @@
-// Voices of Azure Speech over its REST interface: a request for each sentence on connections that are kept, and µ-law at
-// 8 kHz, as the telephone has it. No word times: those come over its websocket alone.
+// Azure Speech voices over the REST API: one request for each sentence on kept connections, µ-law at 8 kHz. No word
+// times: only its websocket has them.
 // Source: Azure's text-to-speech REST reference, and its Speech SDK 1.52.
 
 import type { AzureTtsSettings } from '../../../model/speech-services/schemas/generic-tts.ts';
@@ -8,13 +8,13 @@ import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';
 import type { TextToSpeech } from '../tts.ts';
 
-/** What the service is asked for. */
+/** Parameters of the requests. */
 const AZURE = {
   host: (region: string): string => `https://${region}.tts.speech.microsoft.com`,
   path: '/cognitiveservices/v1',
   preparePath: '/cognitiveservices/voices/list',
   format: 'raw-8khz-8bit-mono-mulaw',
-  /** The service refuses requests without one. */
+  /** The service refuses requests without a user agent. */
   userAgent: 'patchbay',
 } as const;
 
@@ -38,7 +38,7 @@ export function createAzureTts(settings: AzureTtsSettings, means: ServiceMeans):
       body: ssmlOf(text, { ...settings, voice }),
     }),
     decoder,
-    // A voice that does not have the language answers with success and without audio.
+    // For a language that the voice lacks, the service answers with success but without audio.
     silence: { kind: 'request', detail: 'no audio: the voice may not have the language' },
   });
 }
@@ -53,7 +53,7 @@ export function ssmlOf(
   text: string,
   { voice, language, speed }: Pick<AzureTtsSettings, 'voice' | 'language' | 'speed'>,
 ): string {
-  // A voice's name begins with its language: en-US-AriaNeural.
+  // The beginning of a voice's name is its language: en-US-AriaNeural.
   const locale = language ?? /^[a-z]{2,3}-[A-Z]{2}/.exec(voice)?.[0] ?? 'en-US';
   const spoken = escaped(text);
   const paced = speed === 1 ? spoken : `<prosody rate="${speed}">${spoken}</prosody>`;
@@ -71,7 +71,7 @@ const ESCAPES: Record<string, string> = {
   "'": '&apos;',
 };
 
-/** XML has no control characters and no lone surrogates. */
+/** Escapes XML and removes control characters and lone surrogates, which XML does not allow. */
 function escaped(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cs}\ufffe\uffff]+/gu, ' ')

@@ -21,17 +21,17 @@ type Message = Record<string, unknown>;
 const service = 'cartesia';
 const vendor = {
   host: 'https://api.cartesia.ai',
-  /** Voices are objects in this version; newer ones take the id alone. */
+  /** In this version voices are objects; in newer ones only ids. */
   version: '2026-03-01',
   /** The service closes idle sockets after 5 min. */
   idleMsMax: 290_000,
   ageMsMax: 3_000_000,
   readyMsMax: 2_000,
-  /** No limit of a socket is documented. More would all end with one broken connection. */
+  /** No limit of a socket is documented. All utterances end with a broken connection, so it carries few. */
   contextsMax: 4,
 };
 
-/** One for each account and settings; its calls share connections. */
+/** Creates the synthesiser of one account and settings. Its calls share connections. */
 export function createCartesia(settings: Settings, means: ServiceMeans): TextToSpeech {
   const { api_key: apiKey, model } = settings;
   const baseUrl = (settings.base_url ?? vendor.host).replace(/\/+$/, '');
@@ -75,7 +75,7 @@ function cartesiaContexts(settings: Settings): ContextProtocol {
   };
 }
 
-/** Every message of a context repeats them; a changed one closes the context. */
+/** Fields that every message of a context repeats. A change closes the context. */
 function fixedFields(settings: Settings, id: string, voice: string): Message {
   const { model, language, speed, volume, emotion, pronunciation_dict_id: dictionary } = settings;
   const generation = { speed, volume, emotion };
@@ -88,7 +88,7 @@ function fixedFields(settings: Settings, id: string, voice: string): Message {
     output_format: { container: 'raw', encoding: 'pcm_mulaw', sample_rate: 8_000 },
     add_timestamps: true,
     use_normalized_timestamps: false,
-    // Pieces are whole clauses: nothing is gained by waiting for more text.
+    // Pieces are whole clauses: waiting for more text has no benefit.
     max_buffer_delay_ms: 0,
     ...(!isPlain && { generation_config: generation }),
     ...(dictionary !== undefined && { pronunciation_dict_id: dictionary }),
@@ -106,7 +106,7 @@ class CartesiaContext implements ContextMessages {
     return [JSON.stringify({ ...this.#fixed, transcript: text, continue: true })];
   }
 
-  /** Each piece is spoken at once. */
+  /** No message: each piece is spoken at once. */
   flush(): string[] {
     return [];
   }
@@ -128,7 +128,7 @@ class CartesiaContext implements ContextMessages {
   }
 }
 
-/** Seconds from the begin of the context. Tags of markup are listed as words. */
+/** Word times in seconds from the beginning of the context. Markup tags are listed as words and dropped. */
 function wordsIn(timestamps: unknown): WordTiming[] {
   if (!isObject(timestamps)) return [];
   const { words, start, end } = timestamps;

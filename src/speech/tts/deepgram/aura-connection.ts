@@ -1,6 +1,7 @@
-// One websocket of Deepgram Aura: one utterance at a time, because audio has no id. Text is spoken at a flush, of which
-// the service takes 20 a minute; it confirms each one, and a clear. It has no times of words: within a flush they go by
-// the share of the characters. Source: Deepgram API reference, v1/speak (November 2026).
+// Websocket of Deepgram Aura: one utterance at a time, because audio has no id. A flush starts the synthesis; the
+// service accepts 20 a minute and confirms each flush and clear. Without word times, delivered text is estimated from
+// the share of characters within a flush.
+// Source: Deepgram API reference, v1/speak (November 2026).
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
@@ -12,25 +13,25 @@ import type { ServiceUtterance } from '../streaming/service-utterance.ts';
 import type { SpeechStream, WordTiming } from '../tts.ts';
 
 const FLUSHES_MS = 60_000;
-/** The service takes 20; an utterance needs two. */
+/** Flushes in a minute. The service accepts 20; an utterance needs two. */
 const FLUSHES_MAX = 20;
 const FLUSHES_TO_BEGIN_MAX = 17;
-/** Within an utterance, when its audio runs out: one is left for its end. */
+/** Flushes within utterances in a minute. One is left for the end of the utterance. */
 const FLUSHES_WITHIN_MAX = 19;
-/** Text is flushed so long before the audio that came has been played. */
+/** Remaining audio at which text is flushed. */
 const LOW_MS = 1_000;
 const CLEARED_MS_MAX = 2_000;
-/** An utterance that is given up after so long without an answer: its connection is closed. */
+/** Time without an answer after which the connection of a cancelled utterance is closed. */
 const STALLED_MS = 1_000;
 
 interface Active {
   utterance: ServiceUtterance;
-  /** The text of each flush that is not confirmed, oldest first. */
+  /** Text of each unconfirmed flush, oldest first. */
   flushed: string[];
-  /** Not flushed yet. */
+  /** Text that is not flushed yet. */
   waiting: string;
   isEnded: boolean;
-  /** Audio before the oldest flush that is not confirmed. */
+  /** Audio before the oldest unconfirmed flush. */
   confirmedMs: number;
   firstAudioAt: number | undefined;
   /** Monotonic time of the last message in either direction. */
@@ -41,10 +42,10 @@ export class AuraConnection implements PooledConnection {
   readonly #clock: Clock;
   readonly #listener: ConnectionListener;
   readonly #socket: VendorSocket;
-  /** Monotonic times of the last flushes. */
+  /** Monotonic times of the last flushes, in milliseconds. */
   #flushes: number[] = [];
   #active: Active | undefined;
-  /** Their text waits for the connection, cancelled ones' as well. */
+  /** Utterances, including cancelled ones, whose text waits for the connection. */
   readonly #unsent = new Set<ServiceUtterance>();
   #isClearing = false;
   #isClosed = false;
@@ -129,7 +130,7 @@ export class AuraConnection implements PooledConnection {
     this.#send(active, { type: 'Flush' });
   }
 
-  /** Text that waits for the end of the turn is spoken when the audio before it runs out. */
+  /** Flushes waiting text before the audio of the text before it runs out. */
   #flushInTime(active: Active): void {
     this.#timer?.cancel();
     const { firstAudioAt, utterance, flushed } = active;
@@ -146,7 +147,7 @@ export class AuraConnection implements PooledConnection {
     active.isEnded = true;
     this.#timer?.cancel();
     this.#flush(active, FLUSHES_MAX);
-    // After the caller's own call has returned, as every other end.
+    // Deferred until the caller's own call has returned, like every other end.
     if (active.flushed.length === 0) this.#clock.after(0, () => this.#done(active));
   }
 
@@ -179,7 +180,7 @@ export class AuraConnection implements PooledConnection {
     this.#socket.send(JSON.stringify(message));
   }
 
-  /** Audio of a cancelled utterance comes until the clear is confirmed. */
+  /** Takes audio. That of a cancelled utterance arrives until the clear is confirmed. */
   #audio(bytes: Uint8Array): void {
     const active = this.#active;
     if (active === undefined) return;

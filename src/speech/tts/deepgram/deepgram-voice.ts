@@ -12,12 +12,12 @@ const vendor = {
   host: 'https://api.deepgram.com',
   /** A session ends after an hour. */
   ageMsMax: 3_000_000,
-  /** Not documented; shorter than the idle times of load balancers. */
+  /** Not documented; shorter than the idle timeouts of load balancers. */
   idleMsMax: 290_000,
   readyMsMax: 2_000,
 };
 
-/** One for each account and settings; its calls share connections. */
+/** Creates the synthesiser of one account and settings. Its calls share connections. */
 export function createDeepgramVoice(
   settings: TtsProviderSettings<'deepgram'>,
   means: ServiceMeans,

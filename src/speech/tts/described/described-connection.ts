@@ -1,6 +1,6 @@
-// One websocket of a voice that is described as data: one utterance at a time. After a cancel it serves the next one at
-// once where each message with audio has a context, after the service's confirmation where it has one, and is closed
-// otherwise.
+// Websocket of a voice that is described as data: one utterance at a time. After a cancel it serves the next one at
+// once if each audio message has a context, or after the service's confirmation if there is one. Otherwise it is
+// closed.
 
 import type {
   DescriptionValues,
@@ -25,17 +25,17 @@ import type { SpeechStream } from '../tts.ts';
 import { wordsIn } from './described-words.ts';
 
 const CANCELLED_MS_MAX = 2_000;
-/** An utterance that is given up after so long without an answer: its connection is closed. */
+/** Time without an answer after which the connection of a cancelled utterance is closed. */
 const STALLED_MS = 1_000;
 
 interface Active {
   context: string;
   utterance: ServiceUtterance;
-  /** Texts whose audio is not complete. */
+  /** Texts whose audio is incomplete. */
   texts: number;
   hasText: boolean;
   isEnded: boolean;
-  /** Audio before the text that is being spoken. */
+  /** Milliseconds of audio before the current text. */
   fromMs: number;
   /** Monotonic time of the last message in either direction. */
   activeAt: number;
@@ -53,7 +53,7 @@ export class DescribedConnection implements PooledConnection {
   readonly #options: DescribedConnectionOptions;
   readonly #socket: VendorSocket;
   #active: Active | undefined;
-  /** Their text waits for the connection, cancelled ones' as well. */
+  /** Utterances, including cancelled ones, whose text waits for the connection. */
   readonly #unsent = new Set<ServiceUtterance>();
   #count = 0;
   #isCancelling = false;
@@ -98,7 +98,7 @@ export class DescribedConnection implements PooledConnection {
     this.#active = active;
     return {
       push: (text) => this.#push(active, text),
-      // Each text is spoken as it comes.
+      // Each text is spoken at once.
       flush: () => undefined,
       end: () => this.#end(active),
       cancel: () => this.#cancel(active),
@@ -139,7 +139,7 @@ export class DescribedConnection implements PooledConnection {
     const { end, done } = this.#options.description;
     if (active.hasText) this.#send(active, end);
     const isDone = !active.hasText || (done.per === 'text' && active.texts === 0);
-    // After the caller's own call has returned, as every other end.
+    // Deferred until the caller's own call has returned, like every other end.
     if (isDone) this.#options.clock.after(0, () => this.#done(active));
   }
 
@@ -148,7 +148,7 @@ export class DescribedConnection implements PooledConnection {
     if (this.#active !== active) return;
     const { clock, description } = this.#options;
     const { cancel, cancelled, context, audio } = description;
-    // Binary messages have no context: those of this utterance would be taken for the next one's.
+    // Binary messages have no context: those of this utterance could be mistaken for the next one's.
     const isTagged = context !== undefined && audio !== undefined;
     this.#active = undefined;
     const isStalled = clock.monotonicMs() - active.activeAt > STALLED_MS;
@@ -183,7 +183,7 @@ export class DescribedConnection implements PooledConnection {
     if (this.#options.description.audio === undefined) this.#audio(bytes);
   }
 
-  /** Audio of a cancelled utterance comes until the cancel is confirmed. */
+  /** Takes audio. That of a cancelled utterance arrives until the cancel is confirmed. */
   #audio(bytes: Uint8Array): void {
     const active = this.#active;
     if (active === undefined) return;
@@ -213,7 +213,7 @@ export class DescribedConnection implements PooledConnection {
     }
   }
 
-  /** Utterances that were cancelled go on for a while. */
+  /** Whether a message belongs to the utterance. Cancelled utterances continue for a while. */
   #isOf({ context }: Active, message: Record<string, unknown>): boolean {
     const path = this.#options.description.context;
     return path === undefined || textAt(message, path) === context;
@@ -239,7 +239,7 @@ export class DescribedConnection implements PooledConnection {
     if (typeof data === 'string' && data !== '') this.#audio(Buffer.from(data, audio.encoding));
   }
 
-  /** All audio of a text, or of the utterance, has come. */
+  /** All audio of a text, or of the utterance, has arrived. */
   #confirmed(active: Active): void {
     if (this.#options.description.done.per === 'utterance') {
       this.#done(active);

@@ -1,4 +1,4 @@
-// Voices whose sentences are HTTP requests, described as data, of the user's own or of a preset.
+// Voices with one HTTP request for each sentence that are described as data, by the user or by a preset.
 
 import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type {
@@ -30,7 +30,7 @@ import type { TextToSpeech } from '../tts.ts';
 import { EventLines } from './event-lines.ts';
 import { requestPresetOf } from './request-presets.ts';
 
-/** A minute of audio in hex. */
+/** Largest answer: a minute of audio in hex. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
 export function createHttpTts(settings: HttpTtsSettings, means: ServiceMeans): TextToSpeech {

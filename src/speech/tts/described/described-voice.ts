@@ -1,4 +1,4 @@
-// Voices behind a websocket that are described as data, of the user's own or of a preset.
+// Voices behind a websocket that are described as data, by the user or by a preset.
 
 import type {
   TtsPresetSettings,
@@ -51,7 +51,7 @@ function create(
     voice,
     secret: 'api_secret' in settings ? settings.api_secret : undefined,
   });
-  // The voice is in the address or in the first message: a connection has one.
+  // The voice is a part of the address or of the first message, so that a connection has a single voice.
   const pools = new VoicePools<DescribedConnection>({
     service,
     model,
@@ -62,7 +62,7 @@ function create(
     voiceOf: (voice) => voice ?? settings.voice,
     urlOf: (voice) => {
       const base = baseUrl.replace(/^http/, 'ws');
-      // The fragment is not sent.
+      // The fragment only distinguishes pools and is not sent.
       return `${addressOf(base, description, valuesOf(voice))}#${encodeURIComponent(voice)}`;
     },
     connect: (url, listener) => {
@@ -99,5 +99,5 @@ function create(
   return pools.textToSpeech();
 }
 
-/** Fields of some services: left out of the messages where they are not set. */
+/** Optional values, whose fields are left out of the messages if they are not set. */
 const OPTIONS = ['language', 'speed', 'delivery_mode', 'voice', 'key'];

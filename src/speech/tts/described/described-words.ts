@@ -1,4 +1,4 @@
-// Times of words in a message, by a description: one word, a list of objects, or three lists. Pure; never throws.
+// Reads word times from a message by a description: one word, a list of objects, or three lists. Pure; never throws.
 
 import type { VoiceDescription } from '../../../model/speech-services/schemas/description.ts';
 import { numberAt, textAt, valueAt } from '../../service/description/template.ts';
@@ -8,7 +8,7 @@ const WORDS_MAX = 2_000;
 
 type Words = NonNullable<VoiceDescription['words']>;
 
-/** `fromMs`: where the times count from in the utterance. */
+/** `fromMs`: position in the utterance to which the times are relative. */
 export function wordsIn(message: unknown, of: Words, fromMs: number): WordTiming[] {
   return itemsIn(message, of).flatMap(({ item, at }) => {
     const index = at === undefined ? '' : `.${at}`;
@@ -17,7 +17,7 @@ export function wordsIn(message: unknown, of: Words, fromMs: number): WordTiming
     const end = of.end === undefined ? undefined : numberAt(item, `${of.end}${index}`);
     const length = of.length === undefined ? undefined : numberAt(item, `${of.length}${index}`);
     const until = end ?? (start === undefined ? undefined : start + (length ?? 0));
-    // Tags of markup are listed as words.
+    // Markup tags are listed as words.
     if (!word || /^<.*>$/.test(word) || start === undefined || until === undefined) return [];
     const ms = of.unit === 's' ? 1_000 : 1;
     return [

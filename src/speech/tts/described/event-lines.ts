@@ -1,5 +1,5 @@
-// Server-sent events of which the data alone counts: one JSON object on one line each. What comes of an incomplete line
-// is kept in pieces, so that small chunks cost no more than large ones.
+// Server-sent events with data only: one JSON object per line. An incomplete line is kept in pieces, so that small
+// chunks cost no more than large ones.
 
 import { ByteParts } from '../../../std/byte-parts.ts';
 
@@ -13,7 +13,7 @@ export class EventLines {
     this.#bytesMax = bytesMax;
   }
 
-  /** The data of the lines that `chunk` completes. Throws a RangeError for a line that is too long. */
+  /** Returns the data of the lines that `chunk` completes. Throws a RangeError for a line that is too long. */
   push(chunk: Buffer): string[] {
     const lines: string[] = [];
     let from = 0;
@@ -26,7 +26,7 @@ export class EventLines {
     return lines;
   }
 
-  /** The last line, if it has data. An error may come as plain JSON instead. */
+  /** Returns the last line if it has data. An error may arrive as plain JSON instead. */
   end(): string[] {
     const line = this.#parts.take().toString().trim();
     const data = line.startsWith('data:') ? line.slice('data:'.length).trim() : line;

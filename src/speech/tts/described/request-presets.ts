@@ -1,5 +1,5 @@
-// Descriptions of voices whose sentences are HTTP requests, as their references document them (November 2026). None of
-// them was tried on a live account.
+// Presets of voices with one HTTP request for each sentence, from their references (November 2026). None of them was
+// tried on a live account.
 
 import type { RequestTtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 import {
@@ -7,7 +7,7 @@ import {
   requestVoiceDescription,
 } from '../../../model/speech-services/schemas/description.ts';
 
-/** The whole answer is one JSON object, with a WAV file in it. */
+/** The answer is one JSON object that contains a WAV file. */
 const google = {
   path: '/v1/text:synthesize',
   headers: { 'x-goog-api-key': '{key}' },
@@ -23,9 +23,9 @@ const google = {
   audio: { in: 'json', path: 'audioContent', format: 's16@8000' },
 };
 
-/** Errors come with the status of success; the last event repeats the whole audio. */
+/** MiniMax reports errors with a success status. The last event repeats the whole audio. */
 const minimax = {
-  // The name is the service's.
+  // GroupId is the service's spelling.
   query: Object.fromEntries([['GroupId', '{group_id}']]),
   headers: { authorization: 'Bearer {key}' },
   body: {
@@ -68,7 +68,7 @@ const camb = {
   audio: { in: 'body', format: 's16@22050' },
 };
 
-/** Its only formats are at 16 kHz. */
+/** Speechmatics offers 16 kHz formats only. */
 const speechmatics = {
   path: '/generate/{voice}',
   query: { output_format: 'pcm_16000' },
@@ -89,12 +89,12 @@ const described = { google, minimax, camb, speechmatics, piper_http: piper } sat
   unknown
 >;
 
-/** Checked as a user's own description is. */
+/** Presets pass the same checks as a user's own description. */
 const presets = Object.fromEntries(
   Object.entries(described).map(([name, each]) => [name, requestVoiceDescription.parse(each)]),
 ) as Record<RequestTtsPreset, RequestVoiceDescription>;
 
-/** The rate of some models is another one. */
+/** Preset of a service. Some models have a different sample rate. */
 export function requestPresetOf(
   provider: RequestTtsPreset,
   model: string,

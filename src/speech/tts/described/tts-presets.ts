@@ -1,5 +1,5 @@
-// Descriptions of voices behind websockets, as their references document their messages (November 2026). None of them
-// was tried on a live account: what is wrong here is wrong in one place, and `websocket_tts` carries a corrected copy.
+// Presets of voices behind websockets, from their references (November 2026). None of them was tried on a live account.
+// Users correct a wrong one with a copy in `websocket_tts`.
 
 import type { TtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 import {
@@ -9,7 +9,7 @@ import {
 
 const bearer = { authorization: 'Bearer {key}' };
 
-/** Codes are those of gRPC. */
+/** Kinds of faults by gRPC status code. */
 const grpcKinds = {
   '3': 'request',
   '4': 'timeout',
@@ -21,7 +21,7 @@ const grpcKinds = {
   '16': 'auth',
 } as const;
 
-/** A context is closed after its audio: closed before, the service may drop the audio. */
+/** Inworld: a context is closed only after its audio, since the service may drop the audio otherwise. */
 const inworld = {
   path: '/tts/v1/voice:streamBidirectional',
   headers: { authorization: 'Basic {key}' },
@@ -66,7 +66,7 @@ const inworld = {
       kinds: grpcKinds,
     },
     {
-      // 5: a context that is closed already.
+      // 5: the context is closed already.
       when: [
         { path: 'result.status.code', not: 0 },
         { path: 'result.status.code', not: 5 },
@@ -79,7 +79,7 @@ const inworld = {
   idle_ms_max: 290_000,
 };
 
-/** The key is in the first message. */
+/** LMNT: the key is in the first message. */
 const lmnt = {
   path: '/v1/ai/speech/stream',
   format: 's16@8000',
@@ -128,7 +128,7 @@ const lmnt = {
   idle_ms_max: 290_000,
 };
 
-/** A clear is for the whole connection and is not confirmed: a cancelled connection is closed. */
+/** Rime: a clear affects the whole connection and is not confirmed, so a cancelled connection is closed. */
 const rime = {
   path: '/ws3',
   query: {
@@ -158,7 +158,7 @@ const rime = {
   idle_ms_max: 290_000,
 };
 
-/** It has no cancel. */
+/** Sarvam has no cancel message. */
 const sarvam = {
   path: '/text-to-speech/ws',
   query: { model: '{model}', send_completion_event: 'true' },
@@ -200,7 +200,7 @@ const sarvam = {
   idle_ms_max: 290_000,
 };
 
-/** Each text is a request of its own; there is no cancel. */
+/** Smallest: each text is a separate request; no cancel message. */
 const smallest = {
   path: '/waves/v1/tts/live',
   headers: bearer,
@@ -225,7 +225,7 @@ const smallest = {
     from: 'text',
   },
   errors: [{ when: [{ path: 'status', equals: 'error' }], detail: 'message', kind: 'overload' }],
-  // A space keeps the connection; it speaks nothing.
+  // A space keeps the connection open without speech.
   keepalive: {
     after_ms: 25_000,
     message: { text: ' ', voice_id: '{voice}', model: '{model}', sample_rate: 8_000 },
@@ -254,7 +254,7 @@ const described = { inworld, lmnt, rime, sarvam, smallest, xai } satisfies Recor
   unknown
 >;
 
-/** Checked as a user's own description is. */
+/** Presets pass the same checks as a user's own description. */
 export const ttsPresets = Object.fromEntries(
   Object.entries(described).map(([name, each]) => [name, voiceDescription.parse(each)]),
 ) as Record<TtsPreset, VoiceDescription>;

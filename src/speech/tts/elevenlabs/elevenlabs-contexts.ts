@@ -1,4 +1,4 @@
-// The messages of ElevenLabs' multi-context websocket: one context for each utterance, audio as base64, times for each
+// Messages of ElevenLabs' multi-context websocket: one context for each utterance, audio as base64, times for each
 // character. Source: ElevenLabs API reference, multi-stream-input (November 2026).
 
 import { isObject } from '../../../std/json.ts';
@@ -22,13 +22,13 @@ export interface ElevenLabsVoiceSettings {
 
 type Message = Record<string, unknown>;
 
-/** The service closes the socket at six; one is left for a context that the service counts and we do not. */
+/** The service closes the socket at six contexts. One is spare for a context that only the service still counts. */
 const CONTEXTS_MAX = 4;
-/** The service closes a context after 20 s by default, and 180 s as we ask. */
+/** The service closes an idle context after 20 s by default, after 180 s with our parameters. */
 const KEEPALIVE_MS = 15_000;
-/** µ-law at 8 kHz: bytes of a millisecond. */
+/** Bytes of one millisecond, µ-law at 8 kHz. */
 const BYTES_PER_MS = 8;
-/** Letters of a word without a space: more is no word. */
+/** Longest word. A longer run without a space is no word. */
 const WORD_CHARACTERS_MAX = 200;
 
 export function elevenLabsContexts(
@@ -68,7 +68,7 @@ class ElevenLabsContext implements ContextMessages {
     const piece = this.#message({ text, flush: false });
     if (this.#isBegun) return [piece];
     this.#isBegun = true;
-    // The first message of a context has the settings; a context that begins with text is refused.
+    // The first message of a context has only the settings: the service refuses a context that begins with text.
     return [this.#message({ text: ' ', voice_settings: this.#voiceSettings }), piece];
   }
 
@@ -76,7 +76,7 @@ class ElevenLabsContext implements ContextMessages {
     return [this.#message({ flush: true })];
   }
 
-  /** Closing a context before its first audio overtakes the synthesis: it ends without audio. */
+  /** Deferred until the first audio: closing a context earlier ends it without audio. */
   end(): string[] {
     this.#isEnded = true;
     return this.#audioBytes > 0 ? [...this.flush(), this.#close()] : this.flush();
@@ -109,11 +109,12 @@ class ElevenLabsContext implements ContextMessages {
   }
 }
 
-/** Words of characters with times; a word may straddle messages. Without spaces between words, each letter is one. */
+/** Assembles words from characters with times. A word may span messages. In scripts without spaces, each letter is a
+ *  word. */
 class WordsOfCharacters {
   #word: WordTiming | undefined;
 
-  /** The words that are complete. */
+  /** Returns the complete words. */
   push(alignment: unknown, offsetMs: number): WordTiming[] {
     if (!isObject(alignment)) return [];
     const characters = listIn(alignment, 'chars', 'characters');
@@ -154,7 +155,7 @@ function listIn(alignment: Message, ...names: string[]): readonly unknown[] {
   return [];
 }
 
-/** The service's codes, first match. */
+/** Kinds of faults by the service's codes; the first match applies. */
 const KINDS: [RegExp, FaultKind][] = [
   [/quota|credits|payment|subscription/i, 'quota'],
   [/max_active_conversations|too_many_contexts/i, 'overload'],
@@ -176,7 +177,7 @@ function faultOf(message: Message): ReportedFault | undefined {
   };
 }
 
-/** Undefined for words that name no known fault. */
+/** Kind of a fault by the service's text. Undefined if it names no known fault. */
 export function elevenLabsKind(words: string): FaultKind | undefined {
   return KINDS.find(([pattern]) => pattern.test(words))?.[1];
 }

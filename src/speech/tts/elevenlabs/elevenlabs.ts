@@ -14,20 +14,20 @@ type Settings = TtsProviderSettings<'elevenlabs'>;
 
 const service = 'elevenlabs';
 const vendor = {
-  /** Seconds until the service closes an idle socket: the longest it takes. */
+  /** Seconds until the service closes an idle socket: the longest that it allows. */
   inactivitySeconds: 180,
   idleMsMax: 175_000,
-  /** No limit is documented; load balancers of services cut connections after an hour. */
+  /** No limit is documented. Load balancers of services cut connections after an hour. */
   ageMsMax: 3_000_000,
   readyMsMax: 2_000,
-  /** The service refuses other speeds. */
+  /** Slowest speed; the service refuses speeds outside its range. */
   speedMin: 0.7,
   speedMax: 1.2,
-  /** Models that take a language; others answer it with an error. */
+  /** Models that accept a language. Others answer it with an error. */
   languageModels: /flash_v2_5|turbo_v2_5|_v3/,
 };
 
-/** One for each account and settings; its calls share connections. */
+/** Creates the synthesiser of one account and settings. Its calls share connections. */
 export function createElevenLabs(settings: Settings, means: ServiceMeans): TextToSpeech {
   const { api_key: apiKey, model } = settings;
   const baseUrl = settings.base_url.replace(/\/+$/, '');

@@ -1,5 +1,5 @@
-// Why is an ElevenLabs websocket silent? With a used-up account it accepts the text and answers nothing; the HTTP
-// interface gives the reason. One request at a time, and one a minute.
+// Finds out why an ElevenLabs websocket is silent. With a used-up account it accepts text but answers nothing; the HTTP
+// API reports the reason. One request at a time, and one a minute.
 
 import { ServiceFault } from '../../service/service-fault.ts';
 import { ServiceHttp } from '../../service/service-http.ts';
@@ -16,9 +16,9 @@ export interface QuotaProbeOptions {
 
 const PROBE_MS_MAX = 1_000;
 const PAUSE_MS = 60_000;
-/** A few characters are billed if the account is in order. */
+/** Text of the request. Its few characters are billed if the account is in order. */
 const TEXT = 'Hi.';
-/** More audio than the text has. */
+/** Largest answer: more than the text's audio. */
 const ANSWER_BYTES_MAX = 65_536;
 
 export class QuotaProbe {
@@ -34,7 +34,7 @@ export class QuotaProbe {
     this.#http = new ServiceHttp({ job: 'tts', service: 'elevenlabs', secrets: [apiKey], means });
   }
 
-  /** A permanent fault or a limit; undefined if the service would speak or gives no reason. Never rejects. */
+  /** Returns a permanent fault or a limit. Undefined if the service would speak or gives no reason. Never rejects. */
   ask(): Promise<ServiceFault | undefined> {
     const now = this.#options.means.clock.monotonicMs();
     if (this.#answer === undefined || now - this.#askedAt >= PAUSE_MS) {
@@ -68,7 +68,7 @@ export class QuotaProbe {
   }
 
   #classified(fault: ServiceFault): ServiceFault | undefined {
-    // A used-up account is answered with 401.
+    // The service answers 401 for a used-up account.
     const kind = elevenLabsKind(fault.detail) ?? fault.kind;
     if (kind === fault.kind) return fault.isPermanent || kind === 'rate' ? fault : undefined;
     return this.#http.fault(kind, fault.detail);

@@ -1,5 +1,5 @@
-// The worker threads that run flite, and the queues of sentences for them: what a caller waits for goes first, lines
-// rendered ahead follow. Requests for the same sentence share one rendering.
+// Worker threads that run flite, and their queues of sentences: sentences that callers wait for come first, then lines
+// rendered ahead. Requests for the same sentence share one rendering.
 
 import { strict as assert } from 'node:assert';
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -13,37 +13,38 @@ import type { CachedSpeech } from '../prompt-cache.ts';
 import type { FliteData, FliteJob, FliteSpeech } from './flite-worker.ts';
 
 export interface FlitePoolOptions {
-  /** Threads at most; the first starts at once, others when sentences wait. */
+  /** Largest number of threads. The first starts at once, the others when sentences wait. */
   workers: number;
   entry: URL;
   data: FliteData;
   clock: Clock;
   log: Log;
-  /** Also called when every request for it has timed out or was aborted. */
+  /** Called after each rendering, even if every request for it has timed out or was aborted. */
   onRendered?(voice: string, text: string, speech: CachedSpeech): void;
 }
 
 export interface SpeakLimits {
   deadlineMs: number;
   signal: AbortSignal;
-  /** No caller waits for it yet. */
+  /** Whether no caller waits for it yet. */
   isAhead?: boolean;
 }
 
-/** Different sentences that wait for a thread, 50 ms each: beyond this the last would be seconds late. */
+/** Different sentences that wait for a thread, 50 ms each. With more, the last would be seconds late. */
 const QUEUE_MAX = 64;
 /** Different lines that are rendered ahead: those of some dozens of agents. */
 const QUEUE_AHEAD_MAX = 512;
-/** More than half a minute of speech; the caller splits longer text into sentences first. */
+/** Longest text: more than half a minute of speech. The caller splits longer text into sentences. */
 const TEXT_CHARS_MAX = 1_000;
-/** A sentence takes 50 to 150 ms, and fifty times that on a machine without a free core. Beyond, the thread hangs. */
+/** Longest work on a sentence: 50 to 150 ms, or fifty times that on a machine without a free core. After that the
+ *  thread hangs. */
 const WORK_MS_MAX = 12_000;
 
-/** Start of a thread with its first sentence, on a machine that is busy with other starts. */
+/** Deadline for a thread's start with its first sentence, on a machine that is busy with other starts. */
 export const START_MS_MAX = 20_000;
 const WARM_UP = { text: 'Hello.', voice: 'slt' };
 
-/** One sentence, for everybody who has requested it. */
+/** Rendering of one sentence, shared by all its requests. */
 interface Rendering {
   message: FliteJob;
   key: string;
@@ -60,7 +61,7 @@ export class FlitePool {
   readonly #options: FlitePoolOptions;
   readonly #needed: Rendering[] = [];
   readonly #ahead: Rendering[] = [];
-  /** Those that wait and those under way, by voice and text. */
+  /** Waiting and running renderings, by voice and text. */
   readonly #renderings = new Map<string, Rendering>();
   readonly #threads: Thread[] = [];
   #lastId = 0;
@@ -71,7 +72,7 @@ export class FlitePool {
     this.#threads.push(this.#open());
   }
 
-  /** Rejects with TTS_*, or with the signal's reason. */
+  /** Renders a sentence. Rejects with TTS_*, or with the signal's reason. */
   async speak(what: { text: string; voice: string }, limits: SpeakLimits): Promise<CachedSpeech> {
     if (this.#isClosed) throw closedFault();
     const { deadlineMs, signal } = limits;
@@ -125,7 +126,7 @@ export class FlitePool {
     if (rendering !== undefined) thread.start(rendering);
   }
 
-  /** A thread takes tenths of a second to start: what waits goes on with the others meanwhile. */
+  /** Starts a thread. This takes tenths of a second; meanwhile the other threads serve the queue. */
   #addThread(): void {
     if (this.#threads.length >= this.#options.workers) return;
     const thread = this.#open();
@@ -141,7 +142,7 @@ export class FlitePool {
     }
   }
 
-  /** Whether it waited. */
+  /** Removes a rendering from its queue. Returns whether it waited. */
   #dequeue(rendering: Rendering): boolean {
     for (const queue of [this.#needed, this.#ahead]) {
       const index = queue.indexOf(rendering);
@@ -158,7 +159,7 @@ export class FlitePool {
     this.#renderings.delete(rendering.key);
   }
 
-  /** The rendering of these words, which waits or is under way. Throws TTS_* if there is no room. */
+  /** The waiting or running rendering of this text, or a new one. Throws TTS_* if the queue is full. */
   #renderingOf({ text, voice }: { text: string; voice: string }, limits: SpeakLimits): Rendering {
     const key = `${voice}\n${text}`;
     const isAhead = limits.isAhead === true;
@@ -178,7 +179,7 @@ export class FlitePool {
       throw new GatewayError('TTS_UNAVAILABLE', { reason: 'too many sentences wait' });
     }
     const message = { id: ++this.#lastId, text, voice };
-    // A line that is rendered ahead may wait for long, but takes no longer than others once it is begun.
+    // A line that is rendered ahead may wait for long, but takes no longer than others once it is started.
     const workMsMax = isAhead ? WORK_MS_MAX : Math.max(limits.deadlineMs, WORK_MS_MAX);
     const rendering = { message, key, workMsMax, requests: new Set<Request>() };
     this.#renderings.set(key, rendering);
@@ -217,9 +218,9 @@ interface Thread {
 }
 
 interface ThreadListener {
-  /** The thread can take a sentence, or has died too often. */
+  /** The thread is free, or has died too often. */
   onFree(): void;
-  /** The rendering is over, whatever came of it. */
+  /** The rendering is over, with any result. */
   onEnd(rendering: Rendering): void;
 }
 

@@ -1,9 +1,9 @@
-// Runs flite's command-line program, built for WASI, without files: arguments in, a WAV file and printed text out
-// of memory. Each run uses a new instance of the program.
+// Runs flite's command-line program, built for WASI, without files: arguments in, a WAV file and printed text out of
+// memory. Each run uses a new instance of the program.
 
 import { createFliteSystem, type FliteOutput, ProgramExit } from './flite-wasi.ts';
 
-// The part of WebAssembly's interface used here; Node's types leave it to the browser's.
+// Subset of the WebAssembly API: Node's types leave it to the browser's.
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);
@@ -26,7 +26,7 @@ export interface FliteProgram {
 
 export type FliteModule = WebAssembly.Module;
 
-/** flite.wasm, compiled (15 ms); may be passed to worker threads. */
+/** Compiles flite.wasm (15 ms). The module may be passed to worker threads. */
 export function compileFlite(bytes: Uint8Array): FliteModule {
   return new WebAssembly.Module(bytes);
 }

@@ -1,16 +1,16 @@
-// The WASI host of flite's program: its arguments, one output file and print, all in memory. Only the calls that
-// flite makes exist, and nothing of the machine is reachable.
+// WASI host of flite's program: its arguments, one output file and printed text, all in memory. It has only the calls
+// that flite makes, and gives no access to the machine.
 // Source: WASI snapshot preview 1 (wasi_snapshot_preview1.witx).
 
 export interface FliteOutput {
-  /** The file that `-o` names: RIFF WAVE. */
+  /** Output file (`-o`): RIFF WAVE. */
   wave: Buffer;
-  /** What was printed. */
+  /** Printed text. */
   printed: string;
 }
 
 const OUTPUT_NAME = 'x.wav';
-/** The value of `-o`. */
+/** Value of `-o`. */
 export const OUTPUT_PATH = `/${OUTPUT_NAME}`;
 
 const SUCCESS = 0;
@@ -18,11 +18,11 @@ const ERRNO_BADF = 8;
 const ERRNO_NOENT = 44;
 const ERRNO_SPIPE = 70;
 const FILE_TYPE = { characterDevice: 2, directory: 3, regularFile: 4 } as const;
-/** The only open folder, in which flite opens its output file. */
+/** Descriptor of the only open folder, in which flite opens its output file. */
 const FOLDER_FD = 3;
 const OUTPUT_FD = 4;
 const ALL_RIGHTS = 2n ** 64n - 1n;
-/** Two minutes of 16 kHz, and the printed text. */
+/** Limit of all output: two minutes of 16 kHz, and the printed text. */
 const OUTPUT_BYTES_MAX = 4_000_000;
 
 export class ProgramExit extends Error {
@@ -37,16 +37,16 @@ export interface Memory {
   readonly buffer: ArrayBuffer;
 }
 
-/** State of a running program: set by `begin`, before the program can call. */
+/** State of a running program. `begin` sets it before the program makes a call. */
 interface Program {
   memory: Memory;
   args: Buffer[];
 }
 
 export interface FliteSystem {
-  /** The module `wasi_snapshot_preview1`. */
+  /** Functions of the module `wasi_snapshot_preview1`. */
   calls: Record<string, (...args: never[]) => number>;
-  /** Before the program starts. */
+  /** Called before the program starts. */
   begin(memory: Memory, args: readonly string[]): void;
   output(): FliteOutput;
 }
@@ -85,7 +85,7 @@ function processCalls(program: Program) {
     return SUCCESS;
   }
 
-  /** The clock always shows 0: flite only measures itself. */
+  /** Always reports 0: flite only measures itself. */
   function time(_id: number, _precision: bigint, timeAt: number): number {
     viewOf(program).setBigUint64(timeAt, 0n, true);
     return SUCCESS;
@@ -111,7 +111,7 @@ function folderCalls(program: Program) {
     return SUCCESS;
   }
 
-  /** The output file is the only file. */
+  /** Opens the output file, the only file. */
   function open(...values: (number | bigint)[]): number {
     const [, , pathAt, pathBytes, , , , , fdAt] = values.map(Number);
     const path = Buffer.from(program.memory.buffer, pathAt, pathBytes).toString();
@@ -168,7 +168,7 @@ function fileType(fd: number): number {
 }
 
 interface Store {
-  /** `part` is borrowed. */
+  /** Writes `part`, which is borrowed. */
   write(fd: number, part: Buffer): void;
   /** `whence` is 0 for the start, 1 for the current position, 2 for the end; returns the new position. */
   seek(offset: number, whence: number): number;

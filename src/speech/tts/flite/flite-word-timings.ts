@@ -1,5 +1,5 @@
-// Word timings from the end times of flite's phones. Flite does not report which phones belong to which word:
-// pauses are matched with punctuation, and the time in between is divided by the words' lengths.
+// Word timings from the end times of flite's phones. Flite does not report which phones belong to which word: pauses
+// are matched with punctuation, and the time between them is divided in proportion to the words' lengths.
 
 import type { WordTiming } from '../tts.ts';
 
@@ -8,7 +8,7 @@ interface Span {
   endMs: number;
 }
 
-/** `printed` is flite's `-psdur`: "pau:0.164 hh:0.255 …", end times in seconds. */
+/** `printed`: output of flite's `-psdur`: "pau:0.164 hh:0.255 …", end times in seconds. */
 export function wordTimings(text: string, printed: string): WordTiming[] {
   const words = text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
   const spans = speechSpans(printed);
@@ -18,7 +18,7 @@ export function wordTimings(text: string, printed: string): WordTiming[] {
   return phrases.flatMap((phrase, index) => share(phrase, spans[index] ?? whole));
 }
 
-/** Time between two pauses. */
+/** Spans of speech between two pauses. */
 function speechSpans(printed: string): Span[] {
   const spans: Span[] = [];
   let endMs = 0;
@@ -62,7 +62,7 @@ function share(words: string[], span: Span): WordTiming[] {
   });
 }
 
-/** In letters: a digit counts as a word of four. */
+/** Length in letters. A digit counts as a word of four. */
 function spokenLength(word: string): number {
   const digits = word.match(/\d/g)?.length ?? 0;
   const letters = word.match(/\p{L}/gu)?.length ?? 0;

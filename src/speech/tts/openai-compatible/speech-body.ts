@@ -1,11 +1,11 @@
-// The audio of an answer: PCM at a rate that is known, or a WAV file whose header says it, in chunks of any size.
-// Servers disagree with what they were asked for, so that a header is looked for in each answer.
+// Decodes the audio of an answer in chunks of any size: PCM at a known rate, or a WAV file with a header. Servers may
+// ignore the requested format, so each answer is checked for a header.
 // Source: RIFF as in Microsoft/IBM, Multimedia Programming Interface 1.0 (1991).
 
 import { RESAMPLED_RATES } from '../../../audio/resample/resampler.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';
 
-/** Before the samples: a format and a comment. It is read again with each chunk that comes before them. */
+/** Largest header: a format and a comment. It is parsed again with each chunk before the samples. */
 const HEADER_BYTES_MAX = 16 * 1024;
 const RIFF_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
@@ -15,21 +15,22 @@ const FORMAT_EXTENSIBLE = 0xfffe;
 export class SpeechBody {
   readonly #rateHz: number;
   #decoder: SpeechDecoder | undefined;
-  /** What came before it was clear where the samples begin. */
+  /** Bytes received before the start of the samples is known. */
   #head: Buffer = Buffer.alloc(0);
 
-  /** `rateHz`: of samples without a header. */
+  /** `rateHz`: rate of samples without a header. */
   constructor(rateHz: number) {
     this.#rateHz = rateHz;
   }
 
-  /** At 8 kHz; they belong to the caller. Throws a RangeError with the reason for audio that is not mono PCM. */
+  /** Decodes to samples at 8 kHz, which belong to the caller. Throws a RangeError with the reason for audio that is not
+   *  mono PCM. */
   push(chunk: Buffer): Int16Array {
     const bytes = this.#decoder === undefined ? this.#begin(chunk) : chunk;
     return this.#decode(bytes);
   }
 
-  /** What was held back because it could have been a header. */
+  /** Returns the samples that were held back because they could have been a header. */
   end(): Int16Array {
     if (this.#decoder !== undefined || isRiff(this.#head)) return new Int16Array();
     this.#decoder = new SpeechDecoder(`s16@${this.#rateHz}`);
@@ -40,7 +41,7 @@ export class SpeechBody {
     return this.#decoder?.decode(bytes) ?? new Int16Array();
   }
 
-  /** The bytes of samples, once it is clear where they begin. */
+  /** Bytes of samples, once their start is known. */
   #begin(chunk: Buffer): Buffer {
     this.#head = Buffer.concat([this.#head, chunk]);
     const head = this.#head;
@@ -63,8 +64,8 @@ function isRiff(head: Buffer): boolean {
   return head.toString('latin1', 0, 4) === 'RIFF' && head.toString('latin1', 8, 12) === 'WAVE';
 }
 
-/** Undefined until the header is complete. The size of the samples is not looked at: it is unknown while they are
- *  made. */
+/** Start of the samples. Undefined until the header is complete. The size in the header is ignored: it is unknown
+ *  during synthesis. */
 function dataOf(file: Buffer): { rateHz: number; at: number } | undefined {
   let rateHz: number | undefined;
   for (let at = RIFF_BYTES; at + CHUNK_HEADER_BYTES <= file.length; ) {

@@ -1,32 +1,32 @@
-// A pool of the connections to one synthesiser with one key, voice and format. Calls share it: a connection is idle
-// again when the service has confirmed the end of its last utterance, and closes when it is idle for long or too old.
+// Connection pool of one synthesiser with one key, voice and format, shared by calls. A connection is idle again when
+// the service has confirmed the end of its last utterance. It closes when it is idle for long or too old.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 
 export interface PooledConnection {
-  /** It may take one more utterance. */
+  /** Whether it can take one more utterance. */
   readonly hasRoom: boolean;
   readonly isIdle: boolean;
   close(): void;
 }
 
 export interface ConnectionListener {
-  /** The service confirmed the end of its last utterance. */
+  /** Called when the service confirmed the end of its last utterance. */
   onIdle(): void;
-  /** It broke, or closed itself. Exactly once, unless `close` came first. */
+  /** Called when the connection broke or closed itself. Exactly once, unless `close` came first. */
   onEnd(): void;
 }
 
 export interface ConnectionPoolOptions<C extends PooledConnection> {
   clock: Clock;
   open(listener: ConnectionListener): C;
-  /** Before the service closes an idle connection. */
+  /** Longest idle time, shorter than the service's. */
   idleMsMax: number;
-  /** No utterance begins on an older connection. */
+  /** Age after which no utterance begins on a connection. */
   ageMsMax: number;
 }
 
-/** Of one voice in one process: 500 calls that all speak, with two utterances on each. */
+/** Connections for one voice in one process: 500 calls that all speak, with two utterances on each. */
 const CONNECTIONS_MAX = 256;
 
 interface Entry<C> {
@@ -52,8 +52,8 @@ export class ConnectionPool<C extends PooledConnection> {
     return false;
   }
 
-  /** A connection with room, an idle one first; opened if there is none, or if a new one is wanted. Undefined when the pool
-   *  is full. The caller begins an utterance on it at once. */
+  /** Returns a connection with room, preferably an idle one. Opens one if there is none or if `isNew`. Undefined when
+   *  the pool is full. The caller begins an utterance on it at once. */
   take(isNew = false): C | undefined {
     const opened = isNew ? this.#open() : undefined;
     if (opened !== undefined) return opened.connection;

@@ -1,5 +1,5 @@
-// A websocket of a synthesiser that carries several utterances at once, each in a context with an id: which contexts
-// are open, what is sent for each, and which answer belongs to which. The messages themselves are the protocol's.
+// Websocket of a synthesiser that carries several utterances, each in a context with an id: tracks the open contexts,
+// sends for each, and assigns answers to them. The protocol defines the messages.
 
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
@@ -13,15 +13,15 @@ import type { ServiceUtterance } from './service-utterance.ts';
 type Message = Record<string, unknown>;
 
 export interface ContextProtocol {
-  /** Contexts of one connection, those included whose end is not confirmed. */
+  /** Contexts of one connection, including those whose end is not confirmed. */
   contextsMax: number;
-  /** Sent for an open context after so long without another message. */
+  /** Message sent for an open context after `afterMs` without another one. */
   keepalive?: { afterMs: number; message(id: string): string };
   begin(id: string, voice: string): ContextMessages;
   idOf(message: Message): string | undefined;
-  /** Undefined if the message reports no fault. */
+  /** The fault that a message reports. Undefined if it reports none. */
   faultOf(message: Message): ReportedFault | undefined;
-  /** Asks the service why there is no audio. Never rejects; undefined if that is not known. */
+  /** Asks the service why there is no audio. Never rejects. Undefined if the reason is unknown. */
   explainSilence?(): Promise<ServiceFault | undefined>;
 }
 
@@ -30,13 +30,13 @@ export interface ReportedFault extends Partial<FaultDetails> {
   detail: string;
 }
 
-/** The messages of one context, in both directions. */
+/** Messages of one context, in both directions. */
 export interface ContextMessages {
   text(text: string): string[];
   flush(): string[];
   end(): string[];
   cancel(): string[];
-  /** What is due once the first audio came. */
+  /** Messages to send after the first audio. */
   afterFirstAudio?(): string[];
   read(message: Message): ContextAnswer;
 }
@@ -54,11 +54,11 @@ export interface ContextConnectionOptions {
   listener: ConnectionListener;
 }
 
-/** A cancelled context counts as ended this long after the service was asked. */
+/** Wait for the confirmed end of a cancelled context. After it the context counts as ended. */
 const END_MS_MAX = 5_000;
-/** Without audio for so long, the service is asked for the reason. The fallback waits 2 s. */
+/** Time without audio after which the service is asked for the reason. The fallback waits 2 s. */
 const SILENT_MS = 1_200;
-/** An utterance that is given up after so long without an answer: its connection takes no other one. */
+/** Time without an answer after which the connection of a cancelled utterance accepts no other one. */
 const STALLED_MS = 1_000;
 
 interface Context {
@@ -106,7 +106,7 @@ export class ContextConnection implements PooledConnection {
     return this.#contexts.size === 0;
   }
 
-  /** The context is opened with the first text. */
+  /** Opens an utterance. Its context is opened with the first text. */
   open(utterance: ServiceUtterance, voice: string): SpeechStream {
     this.#count++;
     const id = `u${this.#count}`;
@@ -149,7 +149,7 @@ export class ContextConnection implements PooledConnection {
   #end(context: Context): void {
     if (context.state === 'reserved') {
       this.#settle(context);
-      // After the caller's own call has returned, as every other end.
+      // Deferred until the caller's own call has returned, like every other end.
       this.#clock.after(0, () => context.utterance.done());
       return;
     }
@@ -166,7 +166,7 @@ export class ContextConnection implements PooledConnection {
     else this.#giveUp(context);
   }
 
-  /** The service is asked to stop; audio of the context that is still on its way is dropped. */
+  /** Asks the service to stop. Audio of the context that is still on its way is dropped. */
   #giveUp(context: Context): void {
     if (this.#isClosed || !this.#contexts.has(context.id)) return;
     if (this.#clock.monotonicMs() - context.activeAt > STALLED_MS) this.#isStalled = true;
@@ -226,7 +226,7 @@ export class ContextConnection implements PooledConnection {
       this.#socket.fail(fault.kind, fault.detail, fault);
       return;
     }
-    // Contexts that were given up go on for a while.
+    // Cancelled contexts continue for a while.
     if (context === undefined) return;
     if (fault !== undefined) {
       this.#settle(context);
@@ -245,7 +245,7 @@ export class ContextConnection implements PooledConnection {
     const hasSound = audio !== undefined && audio.length > 0;
     const isFirst = hasSound && !utterance.hasAudio;
     if (hasSound) utterance.audio(audio);
-    // It failed, or its listener has cancelled it.
+    // It failed, or its listener cancelled it.
     if (utterance.isOver && context.state !== 'cancelled') this.#giveUp(context);
     if (utterance.isOver || !hasSound) return;
     context.activeAt = this.#clock.monotonicMs();
@@ -277,7 +277,7 @@ export class ContextConnection implements PooledConnection {
     for (const { utterance } of contexts) utterance.fail(fault);
   }
 
-  /** The context is over on both sides. */
+  /** The context has ended on both sides. */
   #settle(context: Context): void {
     context.timer?.cancel();
     if (!this.#contexts.delete(context.id) || this.#contexts.size > 0) return;

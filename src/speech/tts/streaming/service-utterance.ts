@@ -1,5 +1,5 @@
-// One utterance at a service, on our side: decodes its audio, counts its text, and reports to the listener until the
-// one end: done, failed or cancelled. It knows no protocol.
+// Local part of one utterance at a service: decodes its audio, counts its text, and reports to the listener until it is
+// done, failed or cancelled. Independent of the protocol.
 
 import { samplesToMs } from '../../../audio/pcm.ts';
 import { serviceFaults, serviceSeconds } from '../../../metrics/speech-metrics.ts';
@@ -8,14 +8,14 @@ import { type FaultDetails, type FaultKind, ServiceFault } from '../../service/s
 import { SpeechDecoder, type TtsAudioFormat } from '../speech-decoder.ts';
 import type { UtteranceListener, WordTiming } from '../tts.ts';
 
-/** Audio for each character of the text, and beside it: the slowest speech is far faster. */
+/** Longest audio for each character, and a fixed allowance: the slowest speech is far faster. */
 const MS_PER_CHARACTER_MAX = 1_000;
 const BESIDE_TEXT_MS_MAX = 30_000;
 /** Words with times: an hour of speech. */
 const WORDS_MAX = 10_000;
 
 export interface ServiceUtteranceOptions {
-  /** As in the configuration: `elevenlabs`. */
+  /** Service name as in the configuration: `elevenlabs`. */
   service: string;
   model: string;
   format: TtsAudioFormat;
@@ -47,12 +47,13 @@ export class ServiceUtterance {
     return this.#samples > 0;
   }
 
-  /** Audio so far. */
+  /** Milliseconds of audio so far. */
   get audioMs(): number {
     return samplesToMs(this.#samples);
   }
 
-  /** Text goes to the service, at once or when its connection is ready (`sent`). */
+  /** Records text for the service. `isSent`: it was sent at once; otherwise `sent` follows when the connection is
+   *  ready. */
   pushed(text: string, isSent: boolean): void {
     this.#firstTextAt ??= this.#options.clock.monotonicMs();
     const amount = text.trim().length;
@@ -61,7 +62,7 @@ export class ServiceUtterance {
     if (isSent) this.sent();
   }
 
-  /** What was pushed has gone out: it is billed, whether or not it is heard. */
+  /** Records that the pushed text was sent: it is billed whether or not it is heard. */
   sent(): void {
     const { service, model, listener } = this.#options;
     const amount = this.#unsent;
@@ -77,7 +78,7 @@ export class ServiceUtterance {
     });
   }
 
-  /** Far more audio than the text can have is a fault: `isOver` is true afterwards. */
+  /** Takes audio. Far more than the text can have is a fault: `isOver` is true afterwards. */
   audio(bytes: Uint8Array): void {
     if (this.#isOver) return;
     const samples = this.#decoder.decode(bytes);
@@ -98,8 +99,8 @@ export class ServiceUtterance {
     else this.#options.listener.onWords(words);
   }
 
-  /** The service has sent everything. Without any audio for its text that is a fault: services whose account is used
-   *  up answer so. */
+  /** The service has sent everything. No audio at all for its text is a fault: services answer so if the account is
+   *  used up. */
   done(): void {
     if (this.#isOver) return;
     if (this.#firstTextAt !== undefined && this.#samples === 0) {
@@ -117,7 +118,7 @@ export class ServiceUtterance {
     this.#options.listener.onError(fault);
   }
 
-  /** Fails with a fault of this utterance alone, not of its connection. */
+  /** Fails with a fault of this utterance only, not of its connection. */
   fault(kind: FaultKind, detail: string, more: Partial<FaultDetails> = {}): void {
     if (this.#isOver) return;
     const { service } = this.#options;

@@ -1,5 +1,4 @@
-// An utterance in pieces at a synthesiser that takes sentences only: each piece is a request of its own, one after the
-// other.
+// Streams an utterance to a synthesiser that accepts sentences only: one request for each piece, in sequence.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import { isSpeakable } from '../speakable.ts';
@@ -56,7 +55,7 @@ export class SentenceStream implements SpeechStream {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    // The caller's own call returns first.
+    // Deferred until the caller's own call has returned.
     await Promise.resolve();
     const waiting = this.#waiting;
     for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) {

@@ -1,4 +1,4 @@
-// A request for one sentence, made of an utterance of one piece.
+// Synthesizes one sentence as an utterance of one piece.
 
 import { isSpeakable } from '../speakable.ts';
 import type { SpeechListener, SpeechRequest, TextToSpeech } from '../tts.ts';

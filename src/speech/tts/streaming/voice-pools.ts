@@ -1,5 +1,5 @@
-// A synthesiser whose utterances share connections: a pool for each address that its voices need, and the interface
-// TextToSpeech on top of them.
+// Synthesiser whose utterances share connections: a pool for each address that its voices need, behind the interface
+// TextToSpeech.
 
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
@@ -14,7 +14,7 @@ import { ServiceUtterance } from './service-utterance.ts';
 import { synthesizeByStream } from './synthesize-by-stream.ts';
 
 export interface VoiceConnection extends PooledConnection {
-  /** `voice`: as `voiceOf` gave it. */
+  /** `voice`: as `voiceOf` returned it. */
   open(utterance: ServiceUtterance, voice: string): SpeechStream;
 }
 
@@ -25,9 +25,9 @@ export interface VoicePoolsOptions<C extends VoiceConnection> {
   means: ServiceMeans;
   idleMsMax: number;
   ageMsMax: number;
-  /** The service's name of a voice; of the default one for undefined. */
+  /** The service's name of a voice. Undefined means the default voice. */
   voiceOf(voice: string | undefined): string;
-  /** The websocket's address, with its query. */
+  /** URL of the websocket, with its query. */
   urlOf(voice: string): string;
   connect(url: string, listener: ConnectionListener): C;
 }
@@ -41,7 +41,7 @@ const NOTHING: SpeechStream = {
 
 export class VoicePools<C extends VoiceConnection> {
   readonly #options: VoicePoolsOptions<C>;
-  /** By address. Empty ones are removed, so there are no more than connections. */
+  /** Pools by address. Empty ones are removed, so there are no more than connections. */
   readonly #pools = new Map<string, ConnectionPool<C>>();
 
   constructor(options: VoicePoolsOptions<C>) {
@@ -84,8 +84,8 @@ export class VoicePools<C extends VoiceConnection> {
     return { ...NOTHING, cancel: () => utterance.cancel() };
   }
 
-  /** DNS, TCP and TLS, as recognisers do: a session of a call that is not answered would count among those that the key
-   *  may have at once. The websocket is opened with the first text. */
+  /** Prepares DNS, TCP and TLS only: an open session of an unanswered call would count among those that the key may
+   *  have. The first text opens the websocket. */
   #prepare(): void {
     const { voiceOf, urlOf, means } = this.#options;
     const url = urlOf(voiceOf(undefined));

@@ -1,4 +1,4 @@
-// The speech of one connection to a Wyoming synthesiser: a text, or a text in pieces, to samples at 8 kHz.
+// Speech over one connection to a Wyoming synthesiser: a text, or a text in pieces, to samples at 8 kHz.
 
 import { RESAMPLED_RATES } from '../../../audio/resample/resampler.ts';
 import type { Timer } from '../../../std/clock.ts';
@@ -8,13 +8,13 @@ import { WyomingConnection } from '../../service/wyoming-connection.ts';
 import type { WyomingEvent } from '../../service/wyoming-events.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';
 
-/** From the text to the first audio, and between two events. A small machine speaks a sentence in a second. */
+/** Deadline from the text to the first audio, and between two events. A small machine speaks a sentence in a second. */
 const EVENT_MS_MAX = 6_000;
-/** Older servers do not announce the end of a text in pieces: after its last audio nothing more comes. */
+/** Silence after the last audio that ends a text in pieces: older servers do not announce its end. */
 const QUIET_MS_MAX = 500;
-/** Three minutes of one utterance. */
+/** Longest utterance: three minutes. */
 const SAMPLES_MAX = 3 * 60 * 8_000;
-/** Text of one utterance that is repeated at its end for servers that take no pieces. */
+/** Longest text, which is repeated at the end for servers that do not accept pieces. */
 const TEXT_CHARACTERS_MAX = 20_000;
 
 export interface WyomingSpeechOptions {
@@ -23,7 +23,7 @@ export interface WyomingSpeechOptions {
   means: ServiceMeans;
   listener: {
     onAudio(samples: Int16Array): void;
-    /** Once, unless `close` came first. Undefined: all audio has been given. */
+    /** Called once, unless `close` came first. Undefined: all audio has been delivered. */
     onEnd(fault: ServiceFault | undefined): void;
   };
 }
@@ -34,7 +34,7 @@ export class WyomingSpeech {
   #decoder: SpeechDecoder | undefined;
   #rateHz = 0;
   #samples = 0;
-  /** What was pushed in pieces; undefined until then. */
+  /** Text that was pushed in pieces; undefined before the first. */
   #pieces: string | undefined;
   #isAllSaid = false;
   #quiet: Timer | undefined;
@@ -52,7 +52,7 @@ export class WyomingSpeech {
     });
   }
 
-  /** The whole text. */
+  /** Speaks a whole text. */
   say(text: string): void {
     this.#isAllSaid = true;
     this.#connection.send('synthesize', { text: clean(text), ...this.#voice });
@@ -66,7 +66,7 @@ export class WyomingSpeech {
     this.#connection.send('synthesize-chunk', { text: piece });
   }
 
-  /** No more pieces. Servers that take pieces ignore the repetition; others speak it. */
+  /** Ends the pieces and repeats the whole text. Servers that accept pieces ignore the repetition; others speak it. */
   end(): void {
     this.#isAllSaid = true;
     this.#connection.send('synthesize', { text: (this.#pieces ?? '').trim(), ...this.#voice });
@@ -87,7 +87,7 @@ export class WyomingSpeech {
   #event({ type, data, payload }: WyomingEvent): void {
     this.#quiet?.cancel();
     this.#quiet = undefined;
-    // Between pieces the server has nothing to say.
+    // The server may stay silent between pieces.
     this.#connection.expectEvent(this.#isAllSaid ? EVENT_MS_MAX : undefined);
     if (type === 'audio-chunk') this.#audio(data, payload);
     else if (type === 'audio-stop') this.#stopped();
@@ -131,7 +131,7 @@ export class WyomingSpeech {
     this.#connection.fail('protocol', detail);
   }
 
-  /** A text with letters and without audio would be silence without a fault. */
+  /** Ends the speech. A text with letters but without audio would otherwise be silence without a fault. */
   #end(): void {
     if (this.#samples === 0) {
       this.#fail('no audio for a text');
@@ -142,7 +142,8 @@ export class WyomingSpeech {
   }
 }
 
-/** On one line: servers take each line for a text of its own. Lone surrogates are no UTF-8. */
+/** Puts the text on one line, since servers read each line as a separate text, and removes lone surrogates, which UTF-8
+ *  cannot encode. */
 function clean(text: string): string {
   return text.replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ').trim();
 }

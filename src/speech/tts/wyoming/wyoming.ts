@@ -1,5 +1,5 @@
-// A synthesiser behind the Wyoming protocol (Piper and others, as programs of one's own). Each sentence, or each
-// utterance of servers that take text in pieces, has a connection of its own; a cancel closes it.
+// Synthesiser behind the Wyoming protocol (Piper and others, self-hosted). Each sentence, or each utterance if the
+// server accepts text in pieces, has its own connection; a cancel closes it.
 
 import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { WyomingTtsSettings } from '../../../model/speech-services/schemas/generic-tts.ts';
@@ -9,13 +9,13 @@ import { httpAddress } from '../../service/wyoming-connection.ts';
 import type { SpeechListener, SpeechStream, TextToSpeech, UtteranceListener } from '../tts.ts';
 import { WyomingSpeech } from './wyoming-speech.ts';
 
-/** What a synthesiser can speak. It answers nothing to anything else. */
+/** Matches text that a synthesiser can speak. It answers nothing to anything else. */
 const SPEAKABLE = /[\p{L}\p{N}]/u;
 
 export class WyomingTts implements TextToSpeech {
   readonly name = 'wyoming';
   readonly model: string;
-  /** Only of servers that take text in pieces. */
+  /** Only for servers that accept text in pieces. */
   readonly stream?: NonNullable<TextToSpeech['stream']>;
   readonly #settings: WyomingTtsSettings;
   readonly #means: ServiceMeans;
@@ -120,7 +120,7 @@ export class WyomingTts implements TextToSpeech {
   }
 }
 
-/** An utterance without anything to speak opens no connection. */
+/** Opens an utterance. One without speakable text opens no connection. */
 function utterance(
   begin: () => WyomingSpeech,
   {
@@ -140,7 +140,7 @@ function utterance(
       count(text);
     },
     flush() {
-      // The server speaks each sentence as it is complete.
+      // The server speaks each sentence as soon as it is complete.
     },
     end() {
       if (isOver) return;

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriContext } from '../rest/peer.ts';
 import type { AriCall } from './ari-call.ts';
 
-/** False if it was answered before. Throws PBX_CALL_GONE, PBX_MEDIA and what `AriClient` throws. */
+/** Answers the call. False if it was answered before. Throws PBX_CALL_GONE, PBX_MEDIA and what `AriClient` throws. */
 export async function answerCall(
   { client, clock }: Pick<AriContext, 'client' | 'clock'>,
   call: AriCall,

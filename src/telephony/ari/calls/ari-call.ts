@@ -10,21 +10,21 @@ import { type CallFacts, hangupOutcomeOf, UNDIALLED } from './hangup-outcome.ts'
 const EARLY_DIGITS_MAX = 16;
 
 export class AriCall {
-  /** Of its first channel: the call's id for others. */
+  /** Id of the call's first channel: the call's id for other folders. */
   readonly id: string;
-  /** For a call that we dialled; null for an inbound one. */
+  /** The run of a call that we dialled; null for an inbound call. */
   readonly runId: string | null;
   /** False while the dial request is in progress. */
   isPlaced = true;
   /** False until an event or answer shows that the call exists. */
   isKnown = true;
-  /** After a transfer: the destination's channel, and the bridge of both. */
+  /** The destination's channel and the bridge of both parties, after a transfer. */
   transferredTo: { channelId: string; bridgeId: string } | undefined;
-  /** It was hung up, and the PBX may not have got the request. */
+  /** Whether the call was hung up while the PBX may not have received the request. */
   isUnwanted = false;
-  /** Its hang-up is requested until the PBX takes it. */
+  /** Whether its hang-up is being requested. */
   isHangingUp = false;
-  /** The call continues in the dialplan; we do not follow it any more. */
+  /** Whether the call continues in the dialplan, where we no longer follow it. */
   released = false;
   readonly #facts: CallFacts;
   #isEntered = false;
@@ -44,12 +44,12 @@ export class AriCall {
     this.#facts = { ...UNDIALLED, inbound: runId === null };
   }
 
-  /** The other party's channel, for requests. */
+  /** The other party's channel, which requests name. */
   get channelId(): string {
     return this.#channelId;
   }
 
-  /** Its telephone has transferred the call to another party, who is not on hold. */
+  /** The other party's telephone has transferred the call to `channelId`, whose party is not on hold. */
   moveTo(channelId: string): void {
     this.#channelId = channelId;
     this.hold(false);
@@ -63,12 +63,12 @@ export class AriCall {
     return this.#facts.answered;
   }
 
-  /** Our application has the channel before the answer: early media. */
+  /** Whether the channel is in our application before the answer (early media). */
   get isEntered(): boolean {
     return this.#isEntered;
   }
 
-  /** False if it was already known. From now on the channel is dialled. */
+  /** The channel is in our application. Returns false if that was known. From now on the channel counts as dialled. */
   enter(): boolean {
     if (this.#isEntered) return false;
     this.#isEntered = true;
@@ -76,7 +76,7 @@ export class AriCall {
     return true;
   }
 
-  /** Its audio, once there is some. */
+  /** The call's audio; undefined before it is open. */
   get leg(): MediaLeg | undefined {
     return this.#leg;
   }
@@ -98,7 +98,7 @@ export class AriCall {
     else if (this.#earlyDigits.length < EARLY_DIGITS_MAX) this.#earlyDigits += digit;
   }
 
-  /** Events of hold: what was read before the last one is out of date. */
+  /** Number of hold events so far: a hold state that was read before the last event is out of date. */
   get holdEvents(): number {
     return this.#holdEvents;
   }
@@ -107,14 +107,14 @@ export class AriCall {
     return this.#isHeld;
   }
 
-  /** The caller has put the call on hold, or taken it back. */
+  /** The caller has put the call on hold (`on`), or has ended the hold. */
   hold(on: boolean): void {
     if (on === this.#isHeld) return;
     this.#isHeld = on;
     this.#leg?.hold(on);
   }
 
-  /** Whether a channel or bridge of ours belongs to it. */
+  /** Whether the id is that of a channel or bridge of this call. */
   owns(id: string): boolean {
     const { transferredTo } = this;
     return (
@@ -124,7 +124,7 @@ export class AriCall {
     );
   }
 
-  /** False if it was answered before. */
+  /** Notes the answer. False if the call was answered before. */
   answer(nowMs: number): boolean {
     if (this.#facts.answered) return false;
     this.#facts.answered = true;
@@ -137,7 +137,7 @@ export class AriCall {
     return this.#facts.cancelled;
   }
 
-  /** We have requested its end. */
+  /** We have requested the call's end. */
   cancel(): void {
     this.#facts.cancelled = true;
   }
@@ -165,7 +165,7 @@ export class AriCall {
     return isNew;
   }
 
-  /** The call is over. */
+  /** The call is over. Returns its final status. */
   end(nowMs: number, raw: Record<string, unknown>): PbxStatus {
     this.#over.abort(new GatewayError('PBX_CALL_GONE'));
     const { status, providerStatus } = hangupOutcomeOf(this.#facts, this.#cause);
@@ -191,7 +191,7 @@ export class AriCall {
   }
 }
 
-/** Cause 32 is that of our own requests. */
+/** Notes how the call ended. Hang-up cause 32 is that of our own requests. */
 export function noteEnd(
   facts: CallFacts,
   event: Extract<AriEvent, { type: 'ChannelHangupRequest' | 'ChannelDestroyed' }>,

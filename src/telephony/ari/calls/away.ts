@@ -1,5 +1,5 @@
-// A caller whose call could not be given its audio: the channel goes on in the dialplan at the label `away` of its
-// extension, as it does while no gateway is connected. Source: asterisk §4.3.
+// Callers whose media could not be opened: the channel continues in the dialplan at the label `away` of its extension,
+// as it does while no gateway is connected. Source: asterisk §4.3.
 
 import { codeOf } from '../../../errors/gateway-error.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
@@ -15,8 +15,8 @@ import { hangUpUntilTaken, pauseMsAfter, TRIES_MAX } from './hang-up.ts';
 const LABEL = 'away';
 const LOOK_MS_MAX = 5_000;
 
-/** Ends our part of a call whose media were not opened because of `error`. A call that is over, or that somebody has
- *  hung up, is ended. Never rejects. */
+/** Ends our part of a call whose media were not opened because of `error`. A call that is over, or that was hung up, is
+ *  ended. Never rejects. */
 export async function giveUp(
   peer: AriContext,
   { held, call }: { held: CallTable; call: AriCall },
@@ -28,7 +28,8 @@ export async function giveUp(
   await hangUpUntilTaken(peer, call, 'failure');
 }
 
-/** False if the channel waits in our application, as where the extension has no such label. */
+/** Sends the caller to the label `away`. False if the channel stays in our application, as where the extension has no
+ *  such label. */
 async function isSentAway(peer: AriContext, held: CallTable, call: AriCall): Promise<boolean> {
   const path = `channels/${encodeURIComponent(call.channelId)}/continue`;
   const request = { action: 'away', method: 'POST', path, query: { label: LABEL } } as const;
@@ -43,8 +44,9 @@ async function isSentAway(peer: AriContext, held: CallTable, call: AriCall): Pro
   return false;
 }
 
-/** After a request that may have been carried out: until the PBX, which is back within seconds where it is busy or
- *  restarts, says so. A reconciliation may end the call before, or find that it has gone on. */
+/** Whether the channel is still ours after a request that may have been carried out. Asks until the PBX answers, which
+ *  is back within seconds where it is busy or restarts. Meanwhile a reconciliation may end the call, or find it in the
+ *  dialplan. */
 async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
   const { clock, log } = peer;
   call.isUnwanted = true;
@@ -62,8 +64,8 @@ async function isStillOurs(peer: AriContext, call: AriCall): Promise<boolean> {
   return false;
 }
 
-/** Whether the caller's channel is in our application, or one that we dialled will be. Who goes on in the dialplan is not
- *  ours to hang up. Throws what `AriClient` throws. */
+/** Whether the caller's channel is in our application, or will be once it answers our dial. A caller who continues in
+ *  the dialplan must not be hung up by us. Throws what `AriClient` throws. */
 export async function isWithUs(
   { client, account, ids }: Pick<AriContext, 'client' | 'account' | 'ids'>,
   callId: string,

@@ -4,20 +4,20 @@
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriCall } from './ari-call.ts';
 
-/** Channels that have ended, and those sent away: a late event must not count as a new call, nor a late request end
- *  what is not ours. */
+/** Ended channels and callers sent to the dialplan that are remembered: a late event must not count as a new call, nor
+ *  a late request end a call that is not ours. */
 const NOTED_MAX = 1_000;
 
 export class CallTable {
-  /** By the id of the call. */
+  /** Calls by their id. */
   readonly calls = new Map<string, AriCall>();
-  /** By its channel: calls whose first channel was replaced. */
+  /** Calls whose first channel was replaced, by their current channel. */
   readonly #moved = new Map<string, AriCall>();
   readonly #watchers = new Map<string, (event: AriEvent) => void>();
   readonly #destroyed = new Set<string>();
   readonly #sentAway = new Set<string>();
 
-  /** Watchers by channel. */
+  /** Ids of the watched channels. */
   get watched(): string[] {
     return [...this.#watchers.keys()];
   }
@@ -32,8 +32,8 @@ export class CallTable {
     return call?.channelId === channelId ? call : undefined;
   }
 
-  /** One channel takes the place of another. The call that goes on with it; undefined if neither the other party nor the
-   *  destination of a transfer had the channel. */
+  /** One channel replaces another. Returns the call that continues with it; undefined if `before` was neither the other
+   *  party nor the destination of a transfer. */
   replace(before: string, after: string): AriCall | undefined {
     const call = this.onChannel(before);
     if (call !== undefined) {
@@ -49,7 +49,7 @@ export class CallTable {
     return transferred;
   }
 
-  /** False if it was removed before. */
+  /** Removes the call. False if it was removed before. */
   remove(call: AriCall): boolean {
     this.#moved.delete(call.channelId);
     return this.calls.delete(call.id);
@@ -60,7 +60,7 @@ export class CallTable {
     return () => this.#watchers.delete(id);
   }
 
-  /** False if the channel has no watcher. */
+  /** Passes the event to the channel's watcher. False if it has none. */
   dispatch(id: string, event: AriEvent): boolean {
     const take = this.#watchers.get(id);
     take?.(event);
@@ -81,7 +81,7 @@ export class CallTable {
     note(this.#destroyed, id);
   }
 
-  /** The caller goes on in the dialplan without the gateway: not ours to report or to hang up. */
+  /** The caller continues in the dialplan without the gateway: we neither report nor hang up the call. */
   sendAway(id: string): void {
     note(this.#sentAway, id);
   }

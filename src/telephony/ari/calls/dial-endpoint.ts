@@ -6,10 +6,10 @@ import type { AriAccount } from '../rest/config.ts';
 export interface Dialled {
   channelId: string;
   to: string;
-  /** Null: the PBX's default. */
+  /** Null: the caller id is the PBX's default. */
   callerId: string | null;
   ringS: number;
-  /** Arguments of our application at the answer, separated by commas. */
+  /** Arguments of our application when the call is answered, separated by commas. */
   args: string;
 }
 
@@ -27,7 +27,7 @@ export function dialQuery(account: AriAccount, dialled: Dialled): Record<string,
   };
 }
 
-/** The query of `POST /channels/create`, which accepts neither. */
+/** The query of `POST /channels/create`, which accepts neither caller id nor ring time. */
 export function createQuery(
   account: AriAccount,
   { channelId, to, args }: Omit<Dialled, 'callerId' | 'ringS'>,
@@ -37,8 +37,9 @@ export function createQuery(
   return { endpoint, app: account.app, appArgs: args, channelId, formats };
 }
 
-/** Asterisk takes the first for a Local channel, and offers all over SIP, followed by the endpoint's others. Without
- *  a list a Local channel gets linear audio of 192 kHz: half the volume, and six times the processor time. */
+/** Asterisk uses the first format for a Local channel; over SIP it offers all of them, followed by the endpoint's
+ *  others. Without a list a Local channel gets linear audio of 192 kHz: half the volume, and six times the processor
+ *  time. */
 function formatsOf({ media_format: wanted }: AriAccount): string {
   const isWide = wanted === 'g722' || wanted === 'slin16';
   const known = isWide ? WIDEBAND : NARROWBAND;
@@ -46,12 +47,12 @@ function formatsOf({ media_format: wanted }: AriAccount): string {
   return [...new Set([...first, ...known])].join(',');
 }
 
-/** Ring time. */
+/** Ring time in seconds, as Asterisk's query has it. */
 export function ringQuery(ringS: number): Record<string, string> {
   return Object.fromEntries([['timeout', String(Math.max(1, Math.round(ringS)))]]);
 }
 
-/** Through this trunk: a SIP address can be dialled through it too. */
+/** A template that dials through a trunk, which can dial a SIP address too. */
 const THROUGH_TRUNK = /^PJSIP\/\{(?:number|e164)\}@(.+)$/;
 
 /** `template` has `{number}` (digits, without a plus) or `{e164}` (with one): `PJSIP/{number}@trunk`. A number

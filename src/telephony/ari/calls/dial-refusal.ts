@@ -6,7 +6,7 @@ import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriClient } from '../rest/client.ts';
 import { endpointIn } from '../rest/dial-string.ts';
 
-/** The command that lists the endpoints of a technology. */
+/** The CLI command that lists the endpoints of a technology. */
 const LISTS: Readonly<Record<string, string>> = {
   PJSIP: 'pjsip show endpoints',
   SIP: 'sip show peers',
@@ -15,7 +15,7 @@ const LISTS: Readonly<Record<string, string>> = {
 
 const endpoint = z.looseObject({ state: z.string().catch('unknown') });
 
-/** The error itself where there is nothing more to say. Never rejects. */
+/** `error` with the probable reason; `error` itself where none is known. Never rejects. */
 export async function explainedRefusal(
   client: Pick<AriClient, 'send'>,
   dialString: string,

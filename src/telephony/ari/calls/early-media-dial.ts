@@ -1,5 +1,5 @@
-// Dialling with early media, in two steps: create a channel, which our application has from the start, then dial
-// it. So audio before the answer reaches us. Source: asterisk §4.2; the caller id was tested.
+// Dialling with early media, in two steps: create a channel, which is in our application from the start, then dial it.
+// So audio before the answer reaches us. Source: asterisk §4.2; the caller id was tested.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
@@ -9,11 +9,11 @@ import type { AriAccount } from '../rest/config.ts';
 import { type AriChannel, ariChannel } from '../rest/messages.ts';
 import { createQuery, type Dialled, ringQuery } from './dial-endpoint.ts';
 
-/** A new channel is in the application after a few milliseconds, or later on a busy PBX. */
+/** Pause between two looks. A new channel is in the application after a few milliseconds, or later on a busy PBX. */
 const LOOK_MS = 20;
 const LOOKS_MAX = 150;
 const TAKE_BACK_MS_MAX = 5_000;
-/** Answers to a request about a channel: it is in no application yet; or it is in one, and not answered. */
+/** Statuses of a request about a channel: 409 while it is in no application, 412 while it is in one and not answered. */
 const NOT_YET = 409;
 const UNANSWERED = 412;
 
@@ -57,14 +57,14 @@ export async function cancelDial(
   }
 }
 
-/** The far end sees the connected line's number; the channel's own number is only visible at the PBX. */
+/** The connected line's number is what the far end sees; the channel's own number is only visible at the PBX. */
 function bodyOf(callerId: string | null): object {
   if (callerId === null || callerId === '') return {};
   const parties = ['CONNECTEDLINE(all)', 'CALLERID(all)'];
   return { variables: Object.fromEntries(parties.map((party) => [party, callerId])) };
 }
 
-/** A dial before the application has the channel is refused. Requests in between have no effect. */
+/** Waits until the application has the channel: a dial before that is refused. The looks have no effect. */
 async function untilEntered(
   { client, clock }: EarlyMediaContext,
   channelId: string,

@@ -1,30 +1,29 @@
-// Hang-up causes in both directions: how a call ended at the PBX, by its cause and the events of its dialling; and
-// the reasons for our own hang-ups. Pure.
-// Source: asterisk §4.2 (measured); causes as in ITU-T Q.850.
+// Hang-up causes in both directions: how a call ended, by its cause and the events of its dialling; and the reasons for
+// our own hang-ups. Pure. Source: asterisk §4.2 (measured); causes as in ITU-T Q.850.
 
 import type { TerminalStatus } from '../../../model/provider.ts';
 import type { RejectReason } from '../../provider/terms.ts';
 
-/** State of a channel that we dialled, or of one that rang. */
+/** State of a channel when it ended. */
 export interface CallFacts {
   answered: boolean;
-  /** It rang, or there was early media. */
+  /** Whether it rang, or had early media. */
   progressed: boolean;
   /** Whether it was dialled: a channel may be created and never dialled. */
   dialled: boolean;
-  /** The last dial status, empty if there was none: BUSY, CONGESTION, NOANSWER, ... */
+  /** The last dial status: BUSY, CONGESTION, NOANSWER, ...; empty if there was none. */
   dialStatus: string;
-  /** We requested its end before the answer. */
+  /** Whether we requested its end before the answer. */
   cancelled: boolean;
-  /** It came to us. */
+  /** Whether the call is inbound. */
   inbound: boolean;
-  /** The far end has ended it, not a ring time of ours. */
+  /** Whether the far end ended it, not our ring time. */
   endedByFarEnd: boolean;
-  /** The far end's SIP status; 0 if there is none. */
+  /** The far end's SIP status; 0 if it has none. */
   sipStatus: number;
 }
 
-/** Of a call that is about to be dialled. */
+/** Facts of a call that is not dialled yet. */
 export const UNDIALLED: Readonly<CallFacts> = {
   answered: false,
   progressed: false,
@@ -38,7 +37,7 @@ export const UNDIALLED: Readonly<CallFacts> = {
 
 export interface HangupOutcome {
   status: TerminalStatus;
-  /** In the PBX's words, for the run: `busy (cause 17)`. */
+  /** Hang-up cause for the run, as the PBX names it: `busy (cause 17)`. */
   providerStatus: string;
 }
 
@@ -74,7 +73,8 @@ const statusByDial: Readonly<Record<string, TerminalStatus>> = {
   CANCEL: 'canceled',
 };
 
-/** `cause` 0 means none. A dial status alone is misleading: Asterisk reports NOANSWER for a rejection. */
+/** The outcome by the facts and the hang-up cause; 0 is no cause. A dial status alone is misleading: Asterisk reports
+ *  NOANSWER for a rejection. */
 export function hangupOutcomeOf(facts: CallFacts, cause: number): HangupOutcome {
   return { status: statusOf(facts, cause), providerStatus: wordsOf(facts, cause) };
 }
@@ -90,7 +90,7 @@ function statusOf(facts: CallFacts, cause: number): TerminalStatus {
   return statusByCause.get(cause) ?? 'failed';
 }
 
-/** Nobody replied (408), or the ring time is over without a sign of ringing. A telephone that is switched off is
+/** Whether nobody replied (408), or the ring time ended without ringing. A telephone that is switched off counts as
  *  reached: its provider replies with 480. */
 function isUnreached(facts: CallFacts, cause: number): boolean {
   if (facts.progressed || (cause !== 18 && cause !== 19)) return false;

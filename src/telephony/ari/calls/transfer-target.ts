@@ -1,5 +1,5 @@
-// The destination of a transfer: its channel, from before its creation until both parties are joined or it is gone.
-// In a warm transfer it first has its own bridge and audio. Source: asterisk §4.2, §4.3.
+// The destination of a transfer: its channel, from before its creation until both parties are joined or it has ended.
+// In a warm transfer it first has a bridge and audio of its own. Source: asterisk §4.2, §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { TransferTarget } from '../../provider/provider.ts';

@@ -1,5 +1,5 @@
-// Call transfer: into the dialplan, by SIP REFER, or by adding the destination to the caller's bridge. Music on
-// hold plays meanwhile; if the destination does not accept, the call goes on with the agent. Source: asterisk §4.3.
+// Call transfer: into the dialplan, by SIP REFER, or by adding the destination to the caller's bridge. Music on hold
+// plays meanwhile; if the destination does not accept, the call continues with the agent. Source: asterisk §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
@@ -69,7 +69,7 @@ async function refer(
     call.released = false;
     throw error;
   }
-  // No event reports whether the caller's phone follows the REFER: if it does not, the caller would wait in
+  // No event reports that the caller's phone does not follow the REFER; without this timer the caller would wait in
   // silence.
   const timer = peer.clock.after(
     ringS * 1_000 + FOLLOW_MS_MAX,
@@ -110,7 +110,7 @@ async function bringIn(
   await leg.leaveBridge();
 }
 
-/** The caller of a transfer that was complete is gone. Never rejects. */
+/** The caller of a completed transfer has ended: ends the destination's channel. Never rejects. */
 export async function endTransferred(
   peer: AriContext,
   { channelId, bridgeId }: NonNullable<AriCall['transferredTo']>,
@@ -119,7 +119,7 @@ export async function endTransferred(
   await Promise.all([hangUpChannel(peer, channelId), bestEffort(peer, bridge)]);
 }
 
-/** The caller may be gone, or the call is being ended: never rejects. */
+/** Takes the caller back into the call with the agent. Never rejects, as the caller may have ended. */
 async function takeBack(
   peer: AriContext,
   call: AriCall,

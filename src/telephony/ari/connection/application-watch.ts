@@ -1,7 +1,7 @@
-// Whether a connection that Asterisk has opened has its Stasis application. Asterisk registers the application once, when
-// it reads the section of ari.conf. Another program takes it by connecting as it, and no reconnect brings it back; a
-// program that had it takes it along when it leaves, without an event. So the gateway sends an event to the application,
-// and looks whether it arrives. Source: asterisk §4; res/ari/ari_websockets.c and res/res_stasis.c of 22.10.1; observed.
+// Watches whether a connection that Asterisk opened still has its Stasis application. Asterisk registers the
+// application once, when it reads ari.conf; another program that connects as the application takes it, without an
+// event, and takes it along when it leaves. So the gateway sends a user event to the application and waits for its
+// arrival. Source: asterisk §4; res/ari/ari_websockets.c and res/res_stasis.c of 22.10.1; observed.
 
 import { z } from 'zod';
 import { codeOf } from '../../../errors/gateway-error.ts';
@@ -11,22 +11,24 @@ import { parseJson } from '../../../std/json.ts';
 import type { Random } from '../../../std/random.ts';
 import { type AriRequestTransport, isAriNotFound } from '../rest/client.ts';
 
-/** Asterisk reads data that arrives with the answer to its upgrade into a buffer, and does not process it before
- *  more data arrives: a first request would never be answered. Source: res/ari/ari_websockets.c and
+/** Pause before the first request. Asterisk buffers data that arrives with the answer to its upgrade, and does not
+ *  process it until more data arrives: a first request would never be answered. Source: res/ari/ari_websockets.c and
  *  main/iostream.c of 22.10.1; observed. */
 const SETTLE_MS = 300;
-/** From the first request of a connection to the event. On an idle Asterisk it takes 5 ms. */
+/** Longest time from the first request of a connection to its event. An idle Asterisk needs 5 ms. */
 const FIRST_ARRIVAL_MS_MAX = 2_000;
-/** The same of later ones: the calls of a connection go on without its application, Asterisk processes its requests one
- *  after the other, and creating a media channel takes seconds. As long as any other request may take. */
+/** The same limit for later events, as long as that of any other request: calls of the connection continue without the
+ *  application, Asterisk processes requests one after the other, and creating a media channel takes seconds. */
 const ARRIVAL_MS_MAX = 10_000;
-/** An administrator who has given the application back expects calls at once. */
+/** Pause between two looks while the application is taken: an administrator who has returned it expects calls at
+ *  once. */
 const TAKEN_LOOK_MS = 5_000;
-/** The first time sooner: Asterisk may be in the middle of reading its files. */
+/** Pause before the first such look. It is shorter, as Asterisk may be reading its configuration files. */
 const FIRST_TAKEN_LOOK_MS = 1_000;
-/** Calls are unanswered for so long after the application was taken without an event. */
+/** Pause between two looks otherwise. Calls stay unanswered for at most this long after the application was taken
+ *  without an event. */
 const LOOK_MS = 30_000;
-/** 128 bits, so that no other program sends such an event. */
+/** Random bytes of an event's name: 128 bits, so that no other program sends the same one. */
 const NAME_BYTES = 16;
 
 const userEvent = z.looseObject({ type: z.literal('ChannelUserevent'), eventname: z.string() });
@@ -36,9 +38,9 @@ export interface ApplicationWatchOptions {
   rest: AriRequestTransport;
   clock: Clock;
   random: Random;
-  /** This connection has the application, or nothing is known: then the next requests fail with the reason. */
+  /** This connection has the application, or its state is unknown: then the next requests fail with the reason. */
   onOurs: () => void;
-  /** Asterisk sends the application's events elsewhere, or nowhere. */
+  /** Asterisk sends the application's events to another client, or to none. */
   onTaken: () => void;
 }
 
@@ -49,7 +51,7 @@ export class ApplicationWatch {
   #timer: Timer;
   #awaited: { name: string; arrived: () => void } | undefined;
 
-  /** Begins when the connection can be used. */
+  /** Begins to watch. To be called when the connection can be used. */
   constructor(options: ApplicationWatchOptions) {
     this.#options = options;
     this.#timer = this.#lookAfter(SETTLE_MS);
@@ -65,8 +67,8 @@ export class ApplicationWatch {
     return true;
   }
 
-  /** Asterisk says that the application is replaced. It sends this before it does so, and also where the one that takes
-   *  the application is this connection. */
+  /** Asterisk reports that the application is replaced. It sends this before it does so, and also where the new client
+   *  is this connection. */
   replaced(): void {
     this.#state = 'taken';
     this.#timer.cancel();
@@ -96,7 +98,7 @@ export class ApplicationWatch {
     else this.#options.onTaken();
   }
 
-  /** True as well if the requests fail, which proves nothing. Never rejects. */
+  /** Whether the event arrived. Also true if the requests fail, which proves nothing. Never rejects. */
   async #hasApplication(): Promise<boolean> {
     const { app, rest, clock, random } = this.#options;
     const name = `patchbay-probe-${random.bytes(NAME_BYTES).toString('hex')}`;
@@ -106,7 +108,7 @@ export class ApplicationWatch {
     const msMax = this.#state === 'unknown' ? FIRST_ARRIVAL_MS_MAX : ARRIVAL_MS_MAX;
     const { signal, done } = deadlineSignal(clock, msMax, 'look for it', this.#abort.signal);
     try {
-      // First: for an event to an application that is not there, Asterisk writes a warning into its log.
+      // Sent first: for an event to an application that does not exist, Asterisk writes a warning into its log.
       const path = `applications/${encodeURIComponent(app)}`;
       const found = await rest.send({ action: 'application', method: 'GET', path }, signal);
       if (found.status !== 200) return !isAriNotFound(found);
@@ -115,7 +117,7 @@ export class ApplicationWatch {
       if (sent.status > 299) return !isAriNotFound(sent);
       return await beforeAbort(arrived, signal);
     } catch (error) {
-      // No answer: Asterisk drops answers, as events, of an application that is not registered.
+      // There was no answer: Asterisk drops answers, like events, for an application that is not registered.
       return codeOf(error) === 'PROVIDER_CAPACITY';
     } finally {
       done();

@@ -8,11 +8,11 @@ import type { AriAccount } from '../rest/config.ts';
 export interface ConnectionFault {
   code: ErrorCode;
   message: string;
-  /** A retry cannot help until someone changes the configuration. */
+  /** Whether retries cannot help until someone changes the configuration. */
   isPermanent: boolean;
 }
 
-/** Errors of the system and of TLS. */
+/** Messages by error code of the system and of TLS. */
 const unreachable: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'the name is not known',
@@ -26,7 +26,7 @@ const unreachable: Readonly<Record<string, string>> = {
   silent: 'the connection is dead: pings are not answered',
 };
 
-/** Certificate errors. */
+/** Messages for certificate errors. */
 const certificates: readonly (readonly [RegExp, string])[] = [
   [
     /SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_UNTRUSTED/,
@@ -40,7 +40,7 @@ const certificates: readonly (readonly [RegExp, string])[] = [
   [/ERR_TLS_CERT_ALTNAME_INVALID/, 'its certificate is for another name than the address has'],
 ];
 
-/** `error` of a socket, or one of our own codes above. */
+/** The fault of a socket's error, or of one of our own codes above. */
 export function connectionFault(account: AriAccount, error: Error | string): ConnectionFault {
   if (error instanceof GatewayError) {
     return { code: error.code, message: error.message, isPermanent: true };
@@ -65,7 +65,7 @@ export function connectionFault(account: AriAccount, error: Error | string): Con
   return fault('PBX_UNREACHABLE', { host, reason: word }, false);
 }
 
-/** The upgrade was answered with an HTTP status. */
+/** The fault of an upgrade that was answered with another HTTP status. */
 export function refusalFault(account: AriAccount, status: number): ConnectionFault {
   const host = hostOf(account);
   const user = account.app_name;
@@ -76,7 +76,7 @@ export function refusalFault(account: AriAccount, status: number): ConnectionFau
   return fault('PBX_UNREACHABLE', { host, reason }, false);
 }
 
-/** The socket is open, but a required request failed. */
+/** The fault of an open socket on which a required request failed. */
 export function requestFault(account: AriAccount, error: unknown): ConnectionFault {
   const code = codeOf(error);
   const facts = { host: hostOf(account), user: account.app_name };
@@ -85,13 +85,14 @@ export function requestFault(account: AriAccount, error: unknown): ConnectionFau
   return fault('PBX_UNREACHABLE', { ...facts, reason: 'requests fail' }, false);
 }
 
-/** Another program is, or was, connected as the application. */
+/** The fault when another program is, or was, connected as the application. */
 export function takenFault(account: AriAccount): ConnectionFault {
   const advice = TAKEN_ADVICE[account.connection];
   return fault('PBX_APP_TAKEN', { host: hostOf(account), app: account.app, advice }, true);
 }
 
-/** Asterisk gives an application back to a client that connects, and not to a connection that it opened itself. */
+/** What to do about a taken application: Asterisk returns it to a client that connects, and not to a connection that it
+ *  opened itself. */
 export const TAKEN_ADVICE: Readonly<Record<AriAccount['connection'], string>> = {
   outgoing: 'Stop it; this gateway connects within seconds of its end.',
   incoming:
@@ -123,7 +124,8 @@ function isTls(word: string): boolean {
   return /^(ERR_TLS|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL)/.test(word);
 }
 
-/** All of these say that no Asterisk with this user and password is there; which of them, is a port scanner's question. */
+/** Codes of faults at the address: no Asterisk with this user and password is there. Which of them it is would help a
+ *  port scanner. */
 const OF_ADDRESS: ReadonlySet<ErrorCode> = new Set([
   'PBX_UNREACHABLE',
   'PBX_TLS',
@@ -131,7 +133,7 @@ const OF_ADDRESS: ReadonlySet<ErrorCode> = new Set([
   'PBX_NO_ARI',
 ]);
 
-/** The same listener, without what the network or another service than an Asterisk answered. The log has it. */
+/** The same listener, without the answers of the network or of a service that is no Asterisk. They are logged. */
 export function withoutFaultsOfAddress(listener: PbxListener, log: Log): PbxListener {
   return {
     ...listener,

@@ -39,9 +39,10 @@ import { type ConnectionFault, requestFault, takenFault } from './connection-fau
 import { type Reconciliation, ReconciliationFaults, reconcile } from './reconciliation.ts';
 
 const RESYNC_MS_MAX = 15_000;
-/** After a dial without an answer: if Asterisk accepted it, the channel exists by then. */
+/** Pause after a dial without an answer: if Asterisk accepted it, the channel exists by then. */
 const LOOK_MS = 2_000;
-/** Longer than any ring time: Asterisk ends the channel before, unless it was created and never dialled. */
+/** Longest time until an answer, above any ring time: Asterisk ends the channel before, unless it was created and never
+ *  dialled. */
 const RING_MS_MAX = 180_000;
 
 export interface AriConnectionOptions {
@@ -73,7 +74,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   readonly #held: CallTable;
   readonly #abort = new AbortController();
   #state: PbxState = { kind: 'connecting' };
-  /** Counts the links: the reconciliation of an earlier one is void. */
+  /** Number of the current link: a reconciliation of an earlier link is void. */
   #link = 0;
   readonly #faults = new ReconciliationFaults();
 
@@ -123,7 +124,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       call.join(leg);
       return leg.media;
     } catch (error) {
-      // One that we dialled rings on. If it is answered meanwhile, its media are asked for again.
+      // A call that we dialled continues to ring. When it is answered, its media are requested again.
       if (!isEarly) void giveUp(this, { held: this.#held, call }, error);
       throw error;
     }
@@ -157,7 +158,7 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   // Requests of the provider's control.
 
-  /** A call that is about to be dialled: its events come before the answer to the request. */
+  /** Registers a call that is about to be dialled: its events come before the answer to the request. */
   dialling(callId: string, runId: string): void {
     const call = new AriCall({ id: callId, runId });
     call.isPlaced = false;
@@ -165,7 +166,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#held.calls.set(callId, call);
   }
 
-  /** `uncertain`: Asterisk may or may not have accepted it. */
+  /** Notes the result of the dial. `uncertain`: Asterisk may or may not have accepted it. */
   dialled(callId: string, how: 'placed' | 'uncertain' | 'refused'): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined) return;
@@ -179,7 +180,8 @@ export class AriConnection implements PbxConnection, CallPeer {
     return this.#held;
   }
 
-  /** Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: the call then goes on with the agent. */
+  /** Transfers the call. Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: the call then continues with the
+   *  agent. */
   async handOver(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
     const call = this.#held.calls.get(callId);
     if (call === undefined) throw new GatewayError('PBX_CALL_GONE');
@@ -255,7 +257,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   #message(text: string): void {
     const event = ariEvent.safeParse(parseJson(text));
     pbxEvents.inc({ provider: 'ari', result: event.success ? 'taken' : 'passed_over' });
-    if (!event.success) return; // Of a type that we do not use.
+    if (!event.success) return; // An event type that we do not use.
     try {
       this.#take(event.data);
     } catch (error) {
@@ -272,7 +274,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (channel === undefined) return;
     const isWatched = this.#held.dispatch(channel.id, event);
     if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
-    // The caller whose transfer was complete is alone.
+    // The other party of a completed transfer has ended, so the caller is alone.
     const left = isEnd(event) ? this.#held.handedTo(channel.id) : [];
     for (const { channelId } of left) void hangUpChannel(this, channelId);
     const kind = this.ids.kindOf(channel.id);
@@ -285,7 +287,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     else if (call !== undefined) this.#ofCall(call, event, channel);
   }
 
-  /** Of an additional channel that we created for the call, or of a call of the doctor: it gets no agent. */
+  /** An event of an additional channel that we created for a call, or of the doctor's test call: it starts no agent. */
   #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
     if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
       void hangUpChannel(this, id); // Its request was given up.
@@ -294,14 +296,14 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   #started(call: AriCall | undefined, channel: AriChannel, event: StasisStart): void {
     const { args, replace_channel: before } = event;
-    if (this.#held.isDestroyed(channel.id)) return; // An event after the end.
+    if (this.#held.isDestroyed(channel.id)) return; // A late event of an ended channel.
     if (before !== undefined) this.#replaced(before.id, channel);
     else if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
     else if (call === undefined) this.#inbound(channel, args);
   }
 
-  /** A telephone has transferred its call with us, or with the destination of a transfer: the PBX has put another channel
-   *  into its place, here and in the bridge, and ends the telephone's. The call goes on. */
+  /** A telephone has transferred its call with us, or with the destination of a transfer: the PBX puts another channel
+   *  in its place, here and in the bridge, and ends the telephone's. The call continues. */
   #replaced(before: string, channel: AriChannel): void {
     const call = this.#held.replace(before, channel.id);
     if (call === undefined || call.isUnwanted || call.isCancelled) {
@@ -327,7 +329,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#listener.onInbound(inboundCall(channel, args));
   }
 
-  /** A call of ours, dialled here, by another node, or before a restart. */
+  /** Takes over a call that was dialled here, by another node, or before a restart. */
   #adopt(channel: AriChannel): void {
     const { id } = channel;
     const runId = this.ids.runOf(id);
@@ -342,7 +344,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (call.answer(this.clock.monotonicMs())) this.#answered(call);
   }
 
-  /** A channel created by a process that has died since would wait for ever. */
+  /** A dialled call has entered our application. One that a killed process created would wait for ever. */
   #entered(call: AriCall): void {
     if (!call.enter()) return;
     const timer = this.clock.after(RING_MS_MAX, () => {
@@ -371,7 +373,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
   }
 
-  /** Once per call. A call that may never have existed is not reported. */
+  /** Ends and reports the call, once. A call that may never have existed is not reported. */
   #end(call: AriCall, raw: Record<string, unknown>): void {
     if (!this.#held.remove(call)) return;
     const { transferredTo } = call;

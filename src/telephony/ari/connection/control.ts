@@ -25,15 +25,15 @@ export interface AriReach {
   client: AriClient;
   ids: ChannelIds;
   clock: Clock;
-  /** Whether this process has the call. */
+  /** The connection with the call; undefined if this process does not have the call. */
   connection: AriConnection | undefined;
 }
 
-/** Long enough for any voice menu (ITU-T Q.24 asks for 40 ms at least). */
+/** Length of a tone, enough for any voice menu (ITU-T Q.24 asks for 40 ms at least). */
 const TONE_MS = 120;
 const PAUSE_MS = 80;
 
-/** Channel states that are a status. */
+/** Channel states that correspond to a call status. */
 const statuses = new Map<string, CallStatus>([
   ['Up', 'in-progress'],
   ['Ringing', 'ringing'],
@@ -85,7 +85,7 @@ export function createAriControl(reach: (account: AriAccount) => AriReach): Prov
   };
 }
 
-/** Its telephone may have transferred the call: then it has another channel. */
+/** Path of the call's current channel, which differs from the first one if its telephone transferred the call. */
 function channelPath(connection: AriConnection | undefined, callId: string): string {
   const channelId = connection?.held.calls.get(callId)?.channelId ?? callId;
   return `channels/${encodeURIComponent(channelId)}`;
@@ -112,7 +112,7 @@ async function dial(
     connection?.dialled(callId, 'placed');
     return { callId, metadata: { call_id: callId, channel_name: channel.name } };
   } catch (error) {
-    // A call that may have been placed is recognised by its id, and answers into our application.
+    // A call that may have been placed is recognised by its id when it answers into our application.
     const isKept = !account.early_media && isUncertain(error);
     connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
     if (account.early_media) await cancelDial(line, callId);
@@ -128,9 +128,9 @@ async function hangUp(
 ): Promise<void> {
   if (connection?.held.isSentAway(callId) === true) return;
   const call = connection?.held.calls.get(callId);
-  // A process that was killed may have sent the caller on.
+  // A killed process may have sent the caller to the dialplan.
   if (call === undefined && !(await isWithUs({ client, account, ids }, callId, signal))) return;
-  // Its hang-up cause is not the far end's.
+  // The hang-up cause that follows is not the far end's.
   call?.cancel();
   const wanted = {
     action: 'hang-up',
@@ -144,7 +144,7 @@ async function hangUp(
   } catch (error) {
     if (call === undefined || connection === undefined) throw error;
     void hangUpUntilTaken(connection, call);
-    // One fault, which the connection has reported.
+    // The connection has reported the fault already.
     if (connection.state.kind !== 'down') throw error;
   }
 }

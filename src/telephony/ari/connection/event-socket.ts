@@ -10,17 +10,18 @@ import { type AriAccount, basicAuth, restUrl } from '../rest/config.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, connectionFault, refusalFault } from './connection-fault.ts';
 
-/** The first and the longest pause, and the time after which a link counts as stable. */
+/** The shortest and the longest pause before a reconnect, and the time after which a link counts as stable. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 15_000;
-/** For so long after the loss of a link the pauses are short: calls wait for it. */
+/** Time after the loss of a link during which the pauses are short, because calls wait for it. */
 const LOST_MS = 10_000;
 const LOST_PAUSE_MS_MAX = 1_000;
-/** A wrong password does not get better by retries, and some PBXs ban clients that retry often. */
+/** Pause after a permanent fault: a wrong password does not get better by retries, and some PBXs ban clients that retry
+ *  often. */
 const PERMANENT_PAUSE_MS = 30_000;
-/** Two gateways that take the application from each other in turn would both lose calls. */
+/** Pause after the application was taken: two gateways that take it from each other in turn would both lose calls. */
 const TAKEN_PAUSE_MS = 300_000;
-/** Whether the other one has left. */
+/** Pause between two looks whether the other client has left. */
 const FREE_LOOK_MS = 4_000;
 const GOOD_MS = 30_000;
 const OPEN_MS_MAX = 10_000;
@@ -43,9 +44,9 @@ export class EventSocket implements AriSocket {
 
   constructor(deps: {
     account: AriAccount;
-    /** Default: as while sign-up is closed. */
+    /** Default: the rules for closed sign-up. */
     egress?: Egress;
-    /** Asterisk took the login, at that address. */
+    /** Asterisk accepted the login, at that address. */
     onConnected?: (address: string | undefined) => void;
     /** Whether no client is connected as the application. Must not reject. Default: unknown. */
     isFree?: () => Promise<boolean>;
@@ -105,7 +106,8 @@ export class EventSocket implements AriSocket {
     socket.on('close', () => this.#down(socket, connectionFault(this.#account, 'closed')));
   }
 
-  /** No connection is made. The rule may be another after the next start, so that it is tried again. */
+  /** The address is not allowed, so no connection is made. It is tried again later, as the rule may change with the
+   *  next start. */
   #refused(error: unknown): void {
     this.#failures += 1;
     const fault = connectionFault(this.#account, error instanceof Error ? error : 'closed');
@@ -142,7 +144,7 @@ export class EventSocket implements AriSocket {
     this.#listener.onDown(fault);
   }
 
-  /** Until another attempt is made. */
+  /** Looks, until the next attempt to connect, whether the other client has left. */
   #lookWhetherFree(): void {
     const isFree = this.#isFree;
     const waiting = this.#timer;

@@ -1,15 +1,15 @@
-// From where PBXs have proved themselves: by a login, or by the id of a media channel that nobody else knows. Their
-// sockets keep room when unknown clients open many. In memory: a PBX proves itself again after a start.
+// Addresses of PBXs that have proved themselves: by a login, or by the id of a media channel that nobody else knows.
+// Their sockets are still accepted when unknown clients open many. In memory: a PBX proves itself again after a start.
 
 import { clientName } from '../../../std/client-address.ts';
 
-/** Beyond, the least recently seen one is removed. As many as a node connects to. */
+/** Addresses that are kept, as many as a node has connections. Beyond, the least recently seen one is removed. */
 const CLIENTS_MAX = 1_000;
 
 export class KnownPbxAddresses {
   readonly #names = new Set<string>();
 
-  /** Undefined or empty for none. */
+  /** Notes an address; undefined or empty is ignored. */
   note(address: string | undefined): void {
     if (address === undefined || address === '') return;
     const name = clientName(address);

@@ -1,16 +1,16 @@
-// Guesses of a PBX's password: how many different wrong logins a client has sent. An Asterisk whose password is wrong sends
-// the same one every half second, which counts once, so that it is admitted as soon as the password is right. A PBX that has
-// logged in from the same address is never locked out: its calls end with its connection. In memory; a restart forgives.
+// Limits guesses of a PBX's password: counts the different wrong logins of a client. An Asterisk with a wrong password
+// repeats one login every half second, which counts once. A PBX that has logged in from the same address is never
+// locked out: its calls end with its connection. In memory; cleared by a restart.
 
 import type { Clock } from '../../../std/clock.ts';
 import { KnownClients } from '../../../std/known-clients.ts';
 
-/** As many as of log-ins of one client: an office has several PBXs. */
+/** Different wrong logins of one client, as many as the API's login accepts: an office has several PBXs. */
 const GUESSES_MAX = 50;
 const WINDOW_MS = 15 * 60_000;
-/** Clients that are kept. Beyond, the oldest is removed: filling this takes that many of them. */
+/** Clients that are remembered. Beyond, the oldest is removed: to remove one, an attacker needs that many addresses. */
 const CLIENTS_MAX = 10_000;
-/** PBXs that logged in, each from an address; beyond, the oldest is removed. As many as a node connects to. */
+/** PBXs with a login, each with its address. Beyond, the oldest is removed. As many as a node connects to. */
 const LOGGED_IN_MAX = 1_000;
 
 interface Guesses {
@@ -28,7 +28,7 @@ export class LoginGuesses {
     this.#clock = clock;
   }
 
-  /** How long nothing that the client sends for `app` is looked at; 0: it may try. */
+  /** Milliseconds for which requests of the client for `app` are ignored; 0 if it may try. */
   lockedMs(client: string, app: string): number {
     const guesses = this.#current(client);
     if (this.#loggedIn.has(app, client)) return 0;
@@ -36,7 +36,7 @@ export class LoginGuesses {
     return guesses.endsAtMs - this.#clock.monotonicMs();
   }
 
-  /** A login was wrong. `login`: what was sent and where to, as a digest. */
+  /** Counts a wrong login. `login`: a digest of the credentials and the path. */
   note(client: string, login: string): void {
     const guesses = this.#current(client);
     if (guesses?.last === login) return;
@@ -51,7 +51,7 @@ export class LoginGuesses {
     this.#clients.set(client, { count: 1, last: login, endsAtMs });
   }
 
-  /** `app` logged in from there. */
+  /** Notes a successful login of `app` from the client's address. */
   noteLogin(client: string, app: string): void {
     this.#loggedIn.note(app, client);
   }

@@ -34,7 +34,7 @@ export interface OutboundWebsocketOptions {
   random: Random;
 }
 
-/** The configurations whose Asterisk may connect. */
+/** The configurations whose Asterisk opens the connection, and the HTTP upgrades of these connections. */
 export class OutboundWebsocketServer {
   readonly #acceptor = new WebSocketServer({
     noServer: true,
@@ -63,8 +63,8 @@ export class OutboundWebsocketServer {
     return socket;
   }
 
-  /** False if no configuration waits at that path; then the attempt was noted, and nothing else done. `client`: as in
-   *  std/client-address. */
+  /** Takes an upgrade. False if no configuration waits at that path: then the attempt is noted, and nothing else is
+   *  done. `client`: as in std/client-address. */
   takeUpgrade(
     request: IncomingMessage,
     socket: Duplex,
@@ -132,7 +132,7 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     });
   }
 
-  /** Undefined for the configuration's own user and password. */
+  /** Why a login is refused; undefined for the configuration's own user and password. */
   refusalOf(authorization: string | undefined): RefusalCause | undefined {
     if (timingSafeEqual(digest(authorization ?? ''), this.#authorization)) return undefined;
     const login = /^Basic (.+)$/i.exec(authorization ?? '')?.[1];
@@ -141,7 +141,7 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     return user === this.#account.app_name ? 'password' : 'user';
   }
 
-  /** The newest connection counts: Asterisk opens another only when one is lost. */
+  /** Takes a new connection in place of the current one: Asterisk opens another only when one is lost. */
   take(socket: WebSocket): void {
     if (this.#closed) {
       socket.terminate();
@@ -177,7 +177,8 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     return await this.#rest.send(request, signal);
   }
 
-  /** Another connection would not have the application either: this one carries requests for calls that go on. */
+  /** Keeps the connection: another one would not have the application either, and this one carries requests for current
+   *  calls. */
   reopen(fault: ConnectionFault): void {
     if (this.#socket === undefined) return;
     if (fault.code === 'PBX_APP_TAKEN') {
@@ -215,7 +216,7 @@ function retryAfter(ms: number): string {
   return `Retry-After: ${Math.ceil(ms / 1_000)}\r\n`;
 }
 
-/** Hashes have one length for any input. */
+/** Hashes have one length for any input, so that they can be compared in constant time. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

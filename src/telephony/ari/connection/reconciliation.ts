@@ -21,21 +21,21 @@ import { hostOf } from './connection-fault.ts';
 
 export interface Reconciliation {
   version: string | null;
-  /** Channels that a telephone has transferred, and those that have taken their places. */
+  /** Channels that a telephone has transferred, with the channels that replaced them. */
   replaced: { before: string; channel: AriChannel }[];
   /** Calls that are over. */
   ended: AriCall[];
-  /** Callers whose other party is gone. */
+  /** Callers whose other party has ended. */
   partnerEnded: AriCall[];
-  /** Calls of SIP telephones, as far as the PBX says whether they are on hold. */
+  /** Hold states of SIP telephones' calls, as far as the PBX reports them. */
   holds: HoldState[];
   /** Ringing callers whose event was missed. */
   ringing: { channel: AriChannel; args: string[] }[];
-  /** Calls dialled by us, or by another process of ours. */
+  /** Calls that this or another process of ours dialled. */
   dialled: AriChannel[];
-  /** Two parties that a process of ours joined: they go on talking although no process has their call. */
+  /** Two parties that a process of ours joined: they keep talking although no process has their call. */
   transferred: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
-  /** Missed events for waiting requests: that their channel began or ended. */
+  /** Missed begin and end events of channels, for the requests that wait for them. */
   missedEvents: AriEvent[];
   /** Ends channels and bridges that belong to no call. */
   cleanUp(): Promise<void>;
@@ -44,7 +44,7 @@ export interface Reconciliation {
 interface HoldState {
   call: AriCall;
   isHeld: boolean;
-  /** Of the call, when it was asked about. */
+  /** The call's `holdEvents` when its hold state was requested. */
   holdEvents: number;
 }
 
@@ -55,7 +55,7 @@ const application = z.looseObject({
   bridge_ids: z.array(z.string()).catch([]),
 });
 
-/** Parallel requests: the PBX has other work. */
+/** Parallel requests. The PBX has other work. */
 const AT_ONCE = 8;
 /** Channels of one application that are checked. */
 const CHANNELS_MAX = 5_000;
@@ -63,7 +63,7 @@ const CHANNELS_MAX = 5_000;
 /** Kinds of channels that are parts of a call and never a call of their own. */
 const PARTS: ReadonlySet<string | undefined> = new Set(['m', 't', 'd']);
 
-/** Of the same code: an Asterisk that connects to us again does so twice a second. */
+/** Pause between two logs of the same fault: an Asterisk that opens the connection does so twice a second. */
 const SAME_FAULT_MS = 60_000;
 
 /** Logs failed reconciliations, each fault once a minute. */
@@ -80,7 +80,7 @@ export class ReconciliationFaults {
   }
 }
 
-/** Throws what `AriClient` throws, and PBX_READ_ONLY. */
+/** Compares Asterisk's channels and bridges with our calls. Throws what `AriClient` throws, and PBX_READ_ONLY. */
 export async function reconcile(
   peer: AriContext,
   held: CallTable,
@@ -112,7 +112,7 @@ export async function reconcile(
   const unknown = [...channels.values()].filter(({ id }) => !held.owns(id));
   const foreign = unknown.filter((channel) => isForeign(peer, channel));
   const replaced = await replacements(peer, { known, channels, foreign }, signal);
-  // Not a channel that a call has got meanwhile.
+  // A channel that a call has received meanwhile is not missing.
   const missing = new Set(listed.filter((id) => !channels.has(id)));
   for (const { before } of replaced) missing.delete(before);
   const talking = known.filter((call) => call.isHeld || isSipTalk(call, channels));
@@ -189,8 +189,8 @@ function pathOf(id: string): string {
   return `channels/${encodeURIComponent(id)}`;
 }
 
-/** A caller whom the dialplan has sent to our application. We also get events of channels that are not in it,
- *  such as the far half of a local call that we dialled. */
+/** Whether the channel is a caller whom the dialplan sent to our application. Events also come for channels that are
+ *  not in it, such as the far half of a local call that we dialled. */
 function isForeign({ ids, account }: AriContext, channel: AriChannel): boolean {
   return ids.kindOf(channel.id) === undefined && isInApplication(channel, account.app);
 }
@@ -199,12 +199,12 @@ function argsOf({ dialplan }: AriChannel): string[] {
   return dialplan.app_data.split(',').slice(1);
 }
 
-/** A caller whom we have sent on in the dialplan is not ours any more, in any application. */
+/** Whether we have sent the caller to the dialplan, after which the channel is not ours in any application. */
 function isSentAway(call: AriCall, channel: AriChannel | undefined): boolean {
   return call.released && channel !== undefined && channel.dialplan.app_name !== 'Stasis';
 }
 
-/** The event of a transfer by telephone was missed: in the call's bridge is a channel that belongs to no call. */
+/** Transfers by telephone whose event was missed: the call's bridge has a channel that belongs to no call. */
 async function replacements(
   peer: AriContext,
   at: {
@@ -231,7 +231,7 @@ async function replacements(
 
 const variable = z.looseObject({ value: z.string() });
 
-/** Other channels do not say whether they are on hold. */
+/** Whether the call is that of a SIP telephone: other channels do not report hold. */
 function isSipTalk(
   { channelId, leg }: AriCall,
   channels: ReadonlyMap<string, AriChannel>,
@@ -239,8 +239,8 @@ function isSipTalk(
   return leg !== undefined && channels.get(channelId)?.name.startsWith('PJSIP/') === true;
 }
 
-/** A call that stayed on hold here would wait in silence for ever; one whose hold was missed would be taken for a caller who
- *  says nothing. */
+/** Current hold states. A call that stayed on hold here would wait in silence for ever; one whose hold was missed would
+ *  look like a silent caller. */
 async function holdStates(
   { client }: AriContext,
   calls: readonly AriCall[],
@@ -281,8 +281,8 @@ async function broughtTogether(
   return together;
 }
 
-/** A PBX without event filters sends more events than we need. This is also the first request that changes
- *  something: it fails here for a read-only user. */
+/** Filters events that we do not use, which a PBX without event filters sends nevertheless. This is the first request
+ *  that changes something, so it fails here for a read-only user. */
 async function setFilter({ client, account, log }: AriContext, signal: AbortSignal): Promise<void> {
   const path = `applications/${encodeURIComponent(account.app)}/eventFilter`;
   const body = { disallowed: FILTERED_EVENTS.map((type) => ({ type })) };
@@ -296,7 +296,7 @@ async function setFilter({ client, account, log }: AriContext, signal: AbortSign
   if (answer.status > 299) log.debug({ status: answer.status }, 'event filter not set');
 }
 
-/** Undefined if it is gone. Any other failure must not count as gone: the call would be ended. */
+/** The content of the answer; undefined for 404. Any other failure is thrown, as the call would be ended otherwise. */
 async function find<T>(
   { client }: AriContext,
   path: string,

@@ -1,15 +1,15 @@
-// Connections of PBXs that were refused because of their login or their application, for people who look for the reason:
-// from where, why, how often. One log line each, not one an attempt: Asterisk tries again every half second. In memory;
+// Refused connections of PBXs, with wrong login or unknown application, for administrators who look for the reason:
+// address, cause, attempts. Each is logged once, not at each attempt: Asterisk retries every half second. In memory;
 // bounded.
 
 import type { Log } from '../../../log.ts';
 import type { Clock } from '../../../std/clock.ts';
 
-/** `password`: the user is right. `application`: no configuration waits for the one in its path. */
+/** `password`: the user is right. `application`: no configuration has the application in its path. */
 export type RefusalCause = 'password' | 'user' | 'no-login' | 'application';
 
 export interface RefusedConnection {
-  /** As the path names it. */
+  /** The application in the path. */
   app: string;
   cause: RefusalCause;
   client: string;
@@ -18,17 +18,18 @@ export interface RefusedConnection {
   lastAt: number;
 }
 
-/** Different ones, of configurations and of none each; the one whose last attempt is oldest goes first. */
+/** Refused connections that are kept, of configurations and of unknown applications each. Beyond, the one with the
+ *  oldest last attempt is removed. */
 const NOTED_MAX = 100;
-/** The same one is logged again after that time. */
+/** Time after which the same refused connection is logged again. */
 const LOG_EVERY_MS = 600_000;
-/** Log lines in that time, of each as well: anybody on the network can cause them. */
+/** Log lines in that time, of each kind too: anybody on the network can cause them. */
 const LINES_MAX = 20;
-/** Of a path, which anybody may have written. */
+/** Characters of an application's name that are kept: it comes from a path that anybody can send. */
 const APP_CHARACTERS_MAX = 80;
 
 interface Noted {
-  /** The last attempt of each is the last entry. */
+  /** In the order of their last attempts, the oldest first. */
   connections: Map<string, RefusedConnection>;
   loggedAtMs: Map<string, number>;
 }
@@ -37,7 +38,7 @@ export class RefusedConnections {
   readonly #clock: Clock;
   readonly #log: Log | undefined;
   readonly #ofConfigurations: Noted = { connections: new Map(), loggedAtMs: new Map() };
-  /** Apart, because anybody on the network can cause any number of them. */
+  /** Kept apart, because anybody on the network can cause any number of them. */
   readonly #ofNone: Noted = { connections: new Map(), loggedAtMs: new Map() };
 
   constructor(clock: Clock, log: Log | undefined) {
@@ -60,7 +61,7 @@ export class RefusedConnections {
     this.#log?.warn({ application: app, cause, client }, 'connection of a PBX refused');
   }
 
-  /** For that application; the last first. */
+  /** Refused connections for that application, the last first. */
   of(app: string): RefusedConnection[] {
     const both = [this.#ofNone, this.#ofConfigurations];
     const all = both.flatMap(({ connections }) => [...connections.values()]);
@@ -68,7 +69,7 @@ export class RefusedConnections {
     return ofApp.sort((one, other) => other.lastAt - one.lastAt);
   }
 
-  /** For applications that no configuration has; the last first. */
+  /** Refused connections for applications that no configuration has, the last first. */
   unknown(): RefusedConnection[] {
     return [...this.#ofNone.connections.values()].reverse();
   }

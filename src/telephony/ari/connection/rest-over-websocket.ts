@@ -14,7 +14,7 @@ import {
   isRepeatable,
 } from '../rest/client.ts';
 
-/** Same limit as over HTTP. */
+/** Deadline of a request, as over HTTP. */
 const DEADLINE_MS = 10_000;
 /** Requests in flight: a PBX that answers nothing must not fill our memory. */
 const WAITING_MAX = 1_000;
@@ -73,7 +73,7 @@ export class SocketRest implements AriRequestTransport {
     return true;
   }
 
-  /** The socket is gone: every pending request fails. */
+  /** The socket is closed: every pending request fails. */
   close(): void {
     for (const settle of this.#waiting.values()) settle(undefined);
   }

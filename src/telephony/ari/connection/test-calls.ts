@@ -1,6 +1,6 @@
-// Calls that the doctor places to numbers of a configuration. Such a call may reach our application over a channel that
-// the dialplan has dialled (a queue, a ring group): a channel variable, which every dialled channel inherits, marks it,
-// and no agent starts for it. The variable is looked up only while such a call is open. Source: asterisk §4.5.
+// Test calls of the doctor to the numbers of a configuration. One may reach our application over a channel that the
+// dialplan has dialled (a queue, a ring group): a channel variable, which dialled channels inherit, marks it, and no
+// agent starts. The variable is looked up only while a test call is open. Source: asterisk §4.5.
 
 import { z } from 'zod';
 import type { Clock } from '../../../std/clock.ts';
@@ -8,11 +8,11 @@ import { deadlineSignal } from '../../../std/deadline.ts';
 import type { PbxInboundCall, PbxListener, PbxStatus } from '../../provider/pbx.ts';
 import type { AriClient } from '../rest/client.ts';
 
-/** Its value is the id of the doctor's channel. The dialplan may look at it too. */
+/** Channel variable with the id of the doctor's channel. The dialplan may read it too. */
 export const TEST_VARIABLE = 'PATCHBAY_DOCTOR';
-/** A caller waits for it; an unmarked one rings meanwhile. */
+/** Longest look-up of the variable, during which an unmarked call only rings. */
 const LOOK_MS_MAX = 2_000;
-/** Calls that are looked up at the same time; further ones are callers. */
+/** Look-ups at the same time. Further calls count as callers. */
 const LOOKS_MAX = 50;
 
 const variable = z.looseObject({ value: z.string() });
@@ -21,7 +21,7 @@ const variable = z.looseObject({ value: z.string() });
 type OnArrived = (call: PbxInboundCall) => void;
 
 export class TestCalls {
-  /** By application, then by the id of the doctor's channel. */
+  /** Open test calls by application, then by the id of the doctor's channel. */
   readonly #open = new Map<string, Map<string, OnArrived>>();
   readonly #clock: Clock;
 
@@ -29,7 +29,7 @@ export class TestCalls {
     this.#clock = clock;
   }
 
-  /** Returns the function that ends it. */
+  /** Opens a test call. Returns the function that ends it. */
   open(app: string, id: string, onArrived: OnArrived): () => void {
     const ofApp = this.#open.get(app) ?? new Map<string, OnArrived>();
     this.#open.set(app, ofApp);
@@ -40,9 +40,9 @@ export class TestCalls {
     };
   }
 
-  /** The same listener, without the doctor's calls. `client`: as it is now. */
+  /** The same listener, without the doctor's calls. `client`: the connection's current one. */
   screened(listener: PbxListener, app: string, client: () => AriClient): PbxListener {
-    /** Calls that are being looked up, with their statuses meanwhile: unanswered calls have their end at most. */
+    /** Statuses of calls that are being looked up. An unanswered call has at most its end. */
     const pending = new Map<string, PbxStatus[]>();
     const screen = async (call: PbxInboundCall): Promise<void> => {
       const statuses: PbxStatus[] = [];
@@ -73,7 +73,7 @@ export class TestCalls {
   }
 }
 
-/** Undefined if it is a caller's, or cannot be looked up. Never rejects. */
+/** The mark of a test call; undefined for a caller's, or if the look-up fails. Never rejects. */
 async function markOf(
   client: AriClient,
   clock: Clock,

@@ -17,17 +17,17 @@ import { fillTone, measureTone, type ToneLevel } from './test-tone.ts';
 
 const MEDIA = { key: 'media', title: 'Audio', msMax: 15_000 };
 const FRAME_MS = 20;
-/** Of sound, each way. The start of it may be cut. */
+/** Length of the tone, each way. Its start may be cut. */
 const SOUND_MS = 1_200;
-/** At least this much of it must arrive. */
+/** Received length of the tone that passes. */
 const HEARD_MS_MIN = 500;
 const HEARD_MS_MAX = 10_000;
-/** Neither frequency is a multiple of the other. */
+/** Frequencies of both ends; neither is a multiple of the other. */
 const LEG_HZ = 440;
 const PHONE_HZ = 1_000;
 const SHARE_MIN = 0.6;
 const LEVEL_DB_MIN = -40;
-/** The telephone's end is closed with its channel. */
+/** Event handlers of the telephone's end, which is closed with its channel. */
 const UNWATCHED = {
   onClosed: () => undefined,
   onLost: () => undefined,
@@ -55,7 +55,7 @@ export function mediaFinding(
 
 interface Tried {
   openMs: number;
-  /** The audio that the telephone received from the agent's side, and the reverse. */
+  /** Audio that the telephone received from the agent's side; `fromCaller` is the reverse. */
   toCaller: Heard;
   fromCaller: Heard;
 }
@@ -123,7 +123,7 @@ async function tryAudio(
   }
 }
 
-/** Source: asterisk §2.6. */
+/** The telephone's channel ended before the test. Source: asterisk §2.6. */
 function endedEarly(cause: number): GatewayError {
   const reasons: Readonly<Record<number, string>> = {
     3: 'Asterisk could not open its socket to the gateway',

@@ -18,7 +18,7 @@ import type { AriClient } from '../rest/client.ts';
 import type { AriAccount } from '../rest/config.ts';
 import type { AriContext } from '../rest/peer.ts';
 
-/** The configuration's connection in this process. */
+/** The configuration's connection in this process, with the refused numbers that were called over it. */
 export type LiveConnection = AriContext & {
   readonly state: PbxState;
   readonly unconfigured: Pick<UnconfiguredNumbers, 'list'>;
@@ -31,12 +31,12 @@ export interface CheckContext {
   numbers: readonly string[];
   /** The gateway's URL for Asterisk, without a trailing slash. */
   publicUrl: string;
-  /** Undefined if another node has it, or none. */
+  /** Undefined if another node has the connection, or none has. */
   live: LiveConnection | undefined;
-  /** Whether, and where, the numbers are called. */
+  /** Whether the numbers are called, and in which context. Default: not called. */
   calls?: NumberCalls | undefined;
   testCalls: Pick<TestCalls, 'open'>;
-  /** Connections that PBXs have tried to open to us. */
+  /** Connections of PBXs that were refused. */
   refused: Pick<RefusedConnections, 'of' | 'unknown'>;
   egress: Egress;
   clock: Clock;
@@ -50,7 +50,7 @@ const ADVICE: CheckMeans['advice'] = {
   error: () => 'See the log of Asterisk at this moment.',
 };
 
-/** Never rejects. `msMax`: the deadline. */
+/** Runs one check within `msMax` milliseconds. Never rejects. */
 export function check(
   { clock, log, signal }: CheckContext,
   subject: CheckSubject & { msMax: number },

@@ -127,7 +127,7 @@ function silent(account: AriAccount): CheckOutcome {
   );
 }
 
-/** By the system's error code. */
+/** Findings by the system's error code. */
 function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome>> {
   const host = hostOf(account);
   const isLocal = /^(localhost|127\.|\[::1\])/.test(host);
@@ -159,7 +159,7 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome
   };
 }
 
-/** Undefined if it is not a TLS error. */
+/** The finding of a TLS error; undefined for other errors. */
 function tlsFaultOf(account: AriAccount, error: unknown): CheckOutcome | undefined {
   const host = hostOf(account);
   const word = wordOf(rootOf(error));
@@ -204,7 +204,7 @@ function wordOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** The first cause: the system's own error. */
+/** The first cause in the chain: the system's own error. */
 function rootOf(error: unknown): Error {
   let root = error instanceof Error ? error : new Error('unknown');
   for (let depth = 0; depth < 5 && root.cause instanceof Error; depth++) root = root.cause;
@@ -256,7 +256,7 @@ function tlsOutcome({ ari_endpoint }: AriAccount): CheckOutcome {
   );
 }
 
-/** Names without a dot, and private addresses. */
+/** Whether the host is near: a name without a dot, or a private address. */
 function isNear(host: string): boolean {
   const isName = /[a-z]/i.test(host) && !host.includes(':');
   if (isName) return !host.includes('.') || /\.(local|lan|internal|home\.arpa)$/.test(host);
@@ -273,7 +273,7 @@ function userOutcome({ app_name }: AriAccount, answer: AriAnswer | undefined): C
   );
 }
 
-/** A write without effect: the end of a channel that does not exist. */
+/** Checks write access by a request without effect: the end of a channel that does not exist. */
 function rights(context: CheckContext): Promise<Finding> {
   const { account, client, random } = context;
   return check(context, { ...RIGHTS, msMax: REQUEST_MS_MAX }, async (signal) => {

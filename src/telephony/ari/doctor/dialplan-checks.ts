@@ -1,6 +1,6 @@
-// Checks the routing of calls: numbers in the dialplan, the endpoint for outgoing numbers, the context of
-// transfers. Asked over a channel of ours that goes nowhere: Asterisk evaluates dialplan functions only for a
-// channel. Source: asterisk §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
+// Checks the routing of calls: numbers in the dialplan, the endpoint for outgoing numbers, the context of transfers.
+// Asterisk evaluates dialplan functions only for a channel, so the doctor creates one that is never dialled. Source:
+// asterisk §1 (minimum), §4.2; func_dialplan and func_pjsip_endpoint.
 
 import { z } from 'zod';
 import {
@@ -23,12 +23,12 @@ const HAS_ENDPOINTS = /^(PJSIP|SIP|IAX2)$/i;
 const NUMBERS: CheckSubject = { key: 'numbers', title: 'Numbers' };
 const OUTBOUND: CheckSubject = { key: 'outbound', title: 'Outbound' };
 const TRANSFER: CheckSubject = { key: 'transfer', title: 'Transfers' };
-/** Numbers that are looked for. */
+/** Numbers that are looked up. */
 const NUMBERS_MAX = 10;
-/** No receiver: UDP port 9 is the discard port. */
+/** Address without a receiver: UDP port 9 is the discard port. */
 const NOWHERE = '127.0.0.1:9';
 
-/** To see whether the function is there. */
+/** Context that is used to find out whether the dialplan function exists. */
 const ANY_CONTEXT = 'default';
 const NO_FUNCTION = 'The dialplan cannot be asked without func_dialplan.so.';
 
@@ -40,7 +40,7 @@ export async function dialplanFindings(
 ): Promise<Finding[]> {
   const { client } = testApp.peer;
   const channelId = testApp.channelId();
-  // The connection ends a channel that no request waits for.
+  // The connection ends a channel for which no request waits.
   const unwatch = testApp.peer.watch(channelId, () => undefined);
   const ask = askOver(client, channelId);
   const made = await check(context, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { AriClient } from '../rest/client.ts';
 
-/** PBXs have hundreds of endpoints in a handful of contexts. */
+/** Endpoints whose contexts are read. PBXs have hundreds of endpoints in a handful of contexts. */
 const ENDPOINTS_MAX = 40;
 const CONTEXTS_MAX = 10;
 
@@ -15,14 +15,14 @@ const variable = z.looseObject({ value: z.string() });
 /** The result of a dialplan function; undefined if it cannot be asked. */
 export type Ask = (expression: string) => Promise<string | undefined>;
 
-/** Where a number is in the dialplan. */
+/** Place of a number in the dialplan. */
 export interface DialplanPlace {
   context: string;
   /** The number as that context has it. */
   extension: string;
 }
 
-/** Asked over one of our channels. */
+/** Evaluates dialplan functions over one of our channels. */
 export function askOver(client: AriClient, channelId: string): (signal: AbortSignal) => Ask {
   const path = `channels/${channelId}/variable`;
   return (signal) => async (expression) => {
@@ -68,7 +68,7 @@ export async function placeOf(
   return undefined;
 }
 
-/** Without characters that could end the surrounding function. */
+/** Whether the word has no character that could end the surrounding function. */
 export function isPlain(word: string): boolean {
   return /^[\w+*#.-]{1,80}$/.test(word);
 }

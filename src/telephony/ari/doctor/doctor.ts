@@ -1,4 +1,4 @@
-// The doctor of an Asterisk: runs the checks one after the other, in the order in which they depend on each other.
+// The doctor of an Asterisk: runs its checks in the order of their dependencies.
 
 import { type CheckSubject, fail, pass, skip } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
@@ -25,7 +25,7 @@ import {
 const EVENTS = { key: 'events', title: 'Events', msMax: 8_000 };
 const MEDIA: CheckSubject = { key: 'media', title: 'Audio' };
 
-/** Never rejects. Everything that it creates at Asterisk is removed before it settles. */
+/** Examines one configuration's Asterisk. Removes everything that it creates there before it settles. Never rejects. */
 export async function examineAri(context: CheckContext, parts: MediaParts): Promise<Finding[]> {
   const isIncoming = context.account.connection === 'incoming';
   const link = isIncoming ? incomingLink(context) : await examineLink(context);
@@ -54,7 +54,7 @@ export async function examineAri(context: CheckContext, parts: MediaParts): Prom
   return findings;
 }
 
-/** Adds a finding if the transport is not available. */
+/** Adds a finding if the media transport is not available. */
 async function chosen(
   context: CheckContext,
   { version, parts }: { version: string; parts: MediaParts },
@@ -74,7 +74,7 @@ async function chosen(
   return choice;
 }
 
-/** Adds a finding about the events. */
+/** The doctor's test application; adds a finding if events do not arrive. */
 async function bedFor(
   context: CheckContext,
   version: string,

@@ -1,4 +1,4 @@
-// Checks a connection that Asterisk opens to the gateway: whether it is there, and if not, what became of the attempts.
+// Checks a connection that Asterisk opens to the gateway: whether it is open, and if not, why its attempts failed.
 // Source: asterisk §2.6, §4.
 
 import { type CheckOutcome, type CheckSubject, fail, pass } from '../../provider/check.ts';
@@ -11,9 +11,9 @@ import type { LinkReport } from './connection-checks.ts';
 import { APPLICATION } from './system-checks.ts';
 
 const CONNECTION: CheckSubject = { key: 'connection', title: 'Connection' };
-/** Attempts that are named. */
+/** Attempts that the finding names. */
 const NAMED_MAX = 3;
-/** Asterisk tries again every half second: an older attempt was refused for what is no reason any more. */
+/** Age of an attempt that still counts. Asterisk retries every half second, so the reason of an older one has passed. */
 const RECENT_MS = 300_000;
 const RELOAD = 'then module reload res_websocket_client.so and module reload res_ari.so';
 
@@ -49,7 +49,7 @@ function missingOutcome(context: CheckContext): CheckOutcome {
       'ari show websocket sessions and ari show apps, on Asterisk, show who is connected. The rights are those of the user in ari.conf that local_ari_user names; after a change: module reload res_ari.so.',
     );
   }
-  // Other organizations' while anybody may sign up.
+  // While anybody may sign up, these belong to other organizations.
   const others = egress.hidesFaults ? [] : refused.unknown().filter(isRecent);
   const wanted = addressFor(context);
   if (others.length > 0) {

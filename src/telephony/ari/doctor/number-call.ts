@@ -1,6 +1,6 @@
-// One call to a number of the configuration: a Local channel through the context in which calls from outside begin.
-// Its second half runs the dialplan; what it does, and whether our application gets it, is recorded. The call is marked:
-// no agent starts. Everything ends with the first half, also after the end of this process. Source: asterisk §4.5.
+// One test call to a number of the configuration: a Local channel through the context in which calls from outside
+// begin. Its second half runs the dialplan, whose steps are recorded until our application gets the call. It is marked,
+// so no agent starts. All ends with the first half, also if this process is killed. Source: asterisk §4.5.
 
 import type { PbxInboundCall } from '../../provider/pbx.ts';
 import { TEST_VARIABLE } from '../connection/test-calls.ts';
@@ -10,21 +10,21 @@ import type { CheckContext, LiveConnection } from './check.ts';
 import type { DialplanPlace } from './dialplan-questions.ts';
 import type { TestApplication } from './test-application.ts';
 
-/** From the dial to our application: a dialplan needs milliseconds, one that greets first some seconds. */
+/** Longest time from the dial to our application: a dialplan needs milliseconds, one with a greeting some seconds. */
 const CALL_MS_MAX = 6_000;
-/** At Asterisk, of the ringing and of the whole call: it ends the call of a killed process. */
+/** Limit at Asterisk of ring time and call, in seconds: ends the call of a killed process. */
 const CALL_S_MAX = 8;
-/** After the call is over, or has gone to another application: our event may come over another socket. */
+/** Time after the call is over, or in another application: our event may come over another socket. */
 const SETTLE_MS = 300;
-/** Where Asterisk sends no events of dialplan steps, the channel is asked. */
+/** Pause between two looks at the channel, where Asterisk sends no events of dialplan steps. */
 const POLL_MS = 250;
-/** The last ones. */
+/** Dialplan steps that are kept, the last ones. */
 const STEPS_MAX = 20;
-/** Shown to who is rung. */
+/** Caller id on the ringing telephone. */
 const CALLER = 'Patchbay doctor <0>';
 const FORMATS = 'ulaw,alaw,slin';
 
-/** A step of the dialplan. */
+/** One step of the dialplan. */
 export interface DialplanStep {
   /** `context,extension,priority`. */
   at: string;
@@ -35,13 +35,13 @@ export interface DialplanStep {
 export interface CallTrace {
   /** Arguments of our application; undefined if the call did not reach it. */
   args: readonly string[] | undefined;
-  /** It reached our application over another channel, which the dialplan has dialled. */
+  /** Whether it reached our application over another channel, which the dialplan dialled. */
   isDialledOn: boolean;
-  /** Another application that it was sent to. */
+  /** Another application to which the dialplan sent it. */
   otherApp: string | undefined;
-  /** Our application had no client. */
+  /** Whether our application had no client. */
   isUnserved: boolean;
-  /** The dialplan answered it. */
+  /** Whether the dialplan answered it. */
   isAnswered: boolean;
   isOver: boolean;
   last: DialplanStep | undefined;
@@ -53,7 +53,7 @@ export interface NumberCallMeans {
   live: LiveConnection;
 }
 
-/** Throws what `AriClient` throws. */
+/** Calls the number and records its way. Throws what `AriClient` throws. */
 export async function callNumber(
   means: NumberCallMeans,
   place: DialplanPlace,
@@ -102,7 +102,7 @@ export async function callNumber(
   }
 }
 
-/** Settles when the call is decided; an event reports a channel that is gone. */
+/** Polls the channel until the call is decided. An event reports a channel that has ended. */
 async function poll(
   { context: { client, clock } }: NumberCallMeans,
   call: { far: string; record: CallRecord; signal: AbortSignal },
@@ -158,7 +158,7 @@ class CallRecord {
     if (event.type === 'ChannelDestroyed') this.#over();
   }
 
-  /** Our application got it over another channel. */
+  /** Our application received the call over another channel. */
   dialledOn(call: PbxInboundCall): void {
     this.#isDialledOn = true;
     this.#arrived([call.to]);

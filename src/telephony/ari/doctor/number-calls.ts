@@ -1,5 +1,6 @@
-// Calls every number of the configuration through the PBX's own dialplan, and says which of them this gateway gets: only
-// a call shows a wrong application, a wrong context or a missing line. It may ring people. Source: asterisk §4.5.
+// Calls every number of the configuration through the PBX's own dialplan, and reports which of them reach this gateway:
+// only a call shows a wrong application, a wrong context or a missing line. It may ring telephones. Source: asterisk
+// §4.5.
 
 import {
   type CheckOutcome,
@@ -22,22 +23,22 @@ import { type CallTrace, callNumber, type NumberCallMeans } from './number-call.
 import type { TestApplication } from './test-application.ts';
 
 const CALLS: CheckSubject = { key: 'calls', title: 'Calls to numbers' };
-/** To find the numbers in the dialplan. */
+/** Deadline for finding the numbers in the dialplan. */
 const FIND_MS_MAX = 10_000;
-/** Of one call, with its end. */
+/** Deadline of one call, its end included. */
 const CALL_MS_MAX = 8_000;
-/** Later calls are not begun: the examination as a whole has a limit. */
+/** Time after which no call is begun: the examination as a whole has a limit. */
 const BEGIN_MS_MAX = 24_000;
-/** A ring group has that many telephones at least. */
+/** Parallel calls: a ring group has that many telephones at least. */
 const AT_ONCE = 4;
 const NUMBERS_MAX = 50;
-/** The context of the printed files. */
+/** The context of the printed configuration files. */
 const PRINTED_CONTEXT = 'patchbay-in';
-/** Characters of a dialplan application's data. */
+/** Characters that are shown of a dialplan application's data. */
 const DATA_MAX = 60;
 const RELOAD = 'then dialplan reload';
 
-/** Never rejects. `ask`: undefined if the dialplan cannot be asked. */
+/** One finding for each number. `ask`: undefined if dialplan functions are not available. Never rejects. */
 export async function numberCallFindings(
   context: CheckContext,
   testApp: TestApplication,
@@ -168,7 +169,8 @@ function outcomeOf(context: CheckContext, place: DialplanPlace, trace: CallTrace
   );
 }
 
-/** The number that the gateway takes the call for is the dialplan's, not the one that was dialled. */
+/** The finding of a call that arrived: the gateway takes the number that the dialplan passes, not the one that was
+ *  dialled. */
 function arrivedOutcome(
   { account, numbers }: CheckContext,
   { context, extension }: DialplanPlace,

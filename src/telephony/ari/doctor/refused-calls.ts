@@ -1,14 +1,14 @@
-// Calls that were refused because no number of the configuration is like the dialled one: the trunk or the dialplan sends
-// it in another form than it is stored.
+// Calls that were refused because no number of the configuration matches the dialled one: the trunk or the dialplan
+// sends another form of it than is stored.
 
 import { warn } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import type { CheckContext } from './check.ts';
 
-/** Numbers that are named; the rest are counted. */
+/** Refused numbers that the finding names; the rest are counted. */
 const NAMED_MAX = 5;
 
-/** None if no such call came since the connection was made. */
+/** One finding for the refused calls; none if no such call came since the connection was made. */
 export function refusedFindings({ live }: Pick<CheckContext, 'live'>): Finding[] {
   const noted = live?.unconfigured.list() ?? [];
   if (noted.length === 0) return [];

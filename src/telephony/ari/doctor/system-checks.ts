@@ -67,7 +67,7 @@ export function modulesFinding(
   });
 }
 
-/** Whether a client is connected for the application, and which one. */
+/** Checks whether a client is connected for the application, and which one. */
 export function applicationFinding(context: CheckContext): Promise<Finding> {
   const { account, client, live } = context;
   const app = account.app;
@@ -101,7 +101,8 @@ export function applicationFinding(context: CheckContext): Promise<Finding> {
 
 const attributes = z.array(z.object({ attribute: z.string(), value: z.string() }));
 
-/** For audio over connections that Asterisk opens. Never reports the rest of the section. */
+/** Checks the websocket_client.conf section for audio over connections that Asterisk opens. Reports no other field of
+ *  it. */
 export function clientFinding(context: CheckContext): Promise<Finding> {
   const { account, client } = context;
   const name = account.ws_client_name;
@@ -203,7 +204,7 @@ function trustsNobody(value: (key: string) => string): boolean {
   return isVerified && value('ca_list_file') === '' && value('ca_list_path') === '';
 }
 
-/** Never the words themselves. */
+/** The fault of the stored login, without its user and password. */
 function loginFault(account: AriAccount, value: (key: string) => string): string | undefined {
   const isUser = value('username') === account.app_name;
   const isPassword = value('password') === account.app_password;

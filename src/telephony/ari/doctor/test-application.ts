@@ -1,5 +1,5 @@
-// The doctor's own Stasis application, for as long as a check lasts. Everything it creates is removed with it, and
-// also what an earlier one left behind if its process was killed.
+// The doctor's own Stasis application for the time of a check. Everything it creates is removed with it, as is what an
+// earlier one of a killed process left.
 
 import { z } from 'zod';
 import { parseJson } from '../../../std/json.ts';
@@ -13,14 +13,14 @@ import { type AriEvent, ariEvent, channelOf } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
 import type { CheckContext } from './check.ts';
 
-/** Left by killed processes: a few each. */
+/** Leftovers of killed processes that are removed. */
 const LEFT_MAX = 100;
 
 export interface TestApplication {
   peer: AriContext;
-  /** The id for a new channel, which ends with the test application. `d`: a call to a number. */
+  /** The id for a new channel, which ends with the test application. `d`: a test call to a number. */
   channelId(kind?: 'm' | 'd'): string;
-  /** Never rejects. */
+  /** Removes everything that was created. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const application = z.looseObject({
   bridge_ids: z.array(z.string()).catch([]),
 });
 
-/** The event websocket did not open. */
+/** The event websocket could not be opened. */
 export class EventsUnavailable extends Error {
   readonly fault: ConnectionFault;
 
@@ -39,12 +39,13 @@ export class EventsUnavailable extends Error {
   }
 }
 
-/** On the existing connection: where Asterisk opens it, there is no other. */
+/** Uses the existing connection: where Asterisk opens the connection, there is no other. */
 export function testOnConnection(context: CheckContext, peer: AriContext): TestApplication {
   return bedOf(context, peer, () => undefined);
 }
 
-/** `client`: of the same account. Throws NoEvents, and what a deadline throws. */
+/** Opens an event websocket of its own. `client`: of the same account. Throws EventsUnavailable, and the error of the
+ *  deadline. */
 export async function openTestApplication(
   context: CheckContext,
   version: string,
@@ -118,7 +119,7 @@ function bedOf(context: CheckContext, peer: AriContext, closeSocket: () => void)
       return id;
     },
     async close() {
-      // Independent of the check's deadline.
+      // Does not depend on the check's deadline.
       await Promise.all(made.map((id) => hangUpChannel(context, id)));
       closeSocket();
     },

@@ -3,7 +3,7 @@
 const AMPLITUDE = 8_000;
 const FULL_SCALE = 32_768;
 
-/** The `nth` frame of a continuous tone; as long as `pcm`, which is filled. */
+/** Fills `pcm` with the `nth` frame, of this length, of a continuous tone. */
 export function fillTone(pcm: Int16Array, tone: { hz: number; rateHz: number; nth: number }): void {
   const step = (2 * Math.PI * tone.hz) / tone.rateHz;
   const from = tone.nth * pcm.length;
@@ -11,13 +11,14 @@ export function fillTone(pcm: Int16Array, tone: { hz: number; rateHz: number; nt
 }
 
 export interface ToneLevel {
-  /** RMS of the whole, in dB below full scale; -Infinity for silence. */
+  /** RMS level of the audio in dB below full scale; -Infinity for silence. */
   levelDb: number;
-  /** Share of the whole that is the tone, 0..1. */
+  /** Share of the audio's energy that is the tone, 0 to 1. */
   share: number;
 }
 
-/** Source: Goertzel, "An algorithm for the evaluation of finite trigonometric series" (1958). */
+/** Level of the audio and share of the tone. Source: Goertzel, "An algorithm for the evaluation of finite trigonometric
+ *  series" (1958). */
 export function measureTone(
   pcm: Int16Array,
   { hz, rateHz }: { hz: number; rateHz: number },

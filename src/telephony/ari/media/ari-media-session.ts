@@ -1,6 +1,6 @@
-// A call's audio at Asterisk. The session stays the same while the transport below it may be replaced. Only this
-// file reads and writes control messages. Asterisk never waits for us, and is polled for its queue. Source:
-// asterisk §0.1, §0.10, §0.11, §2, §3.
+// A call's audio at Asterisk. The session stays the same while the transport below it may be replaced. Only this file
+// reads and writes control messages. Asterisk has no back-pressure, so its queue is polled. Source: asterisk §0.1,
+// §0.10, §0.11, §2, §3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -19,8 +19,8 @@ import {
 import { type ControlMessage, command, parseControlMessage } from './control-messages.ts';
 import { QueueMonitor } from './queue-monitor.ts';
 
-/** Asterisk takes a message in ten pieces or more for a dead peer: each message goes in one piece. Whole frames
- *  of every format. */
+/** Longest message: Asterisk takes a message in ten pieces or more for a dead peer, so each must go in one piece. A
+ *  multiple of every format's frame. */
 const MESSAGE_BYTES_MAX = 1_280;
 const FLUSH = command('FLUSH_MEDIA') ?? '';
 const GET_STATUS = command('GET_STATUS') ?? '';
@@ -38,11 +38,11 @@ const codecs: Readonly<Record<string, string>> = {
 export interface AudioReader {
   /** The audio of the message; undefined if it has none. */
   payload(message: Uint8Array): Uint8Array | undefined;
-  /** Of the last message. Milliseconds since the start of the stream, or NaN. */
+  /** Time of the last message's audio in milliseconds since the start of the stream; NaN if the format has none. */
   readonly timestampMs: number;
 }
 
-/** The whole message is audio. */
+/** Reader of messages that are all audio. */
 const PLAIN_AUDIO: AudioReader = { payload: (message) => message, timestampMs: Number.NaN };
 
 /** The first message of a media channel. */
@@ -58,9 +58,9 @@ export interface AriMediaListener {
 }
 
 export interface AriMediaOptions {
-  /** The caller's channel. */
+  /** Id of the caller's channel. */
   callId: string;
-  /** With marks, Asterisk has a queue, and accepts control messages about it. */
+  /** With marks, Asterisk has a queue and accepts control messages about it. */
   traits: MediaTraits;
   /** Default: a binary message is all audio. */
   reader?: AudioReader | undefined;
@@ -120,7 +120,7 @@ export class AriMediaSession implements MediaSession {
     this.#transport?.sendText(message);
   }
 
-  /** Also for a queue with stale audio. */
+  /** Takes back what is not played, also for a queue with stale audio. */
   clear(): void {
     if (!this.traits.marks) return;
     this.#transport?.sendText(FLUSH);
@@ -160,7 +160,7 @@ export class AriMediaSession implements MediaSession {
     };
   }
 
-  /** Closes the transport of an attempt that failed: its later end is not reported. */
+  /** Closes the transport of a failed attempt: its later end is not reported. */
   detachTransport(): void {
     const transport = this.#transport;
     this.#transport = undefined;
@@ -177,7 +177,7 @@ export class AriMediaSession implements MediaSession {
     this.#delivery.onEvent({ type: 'digit', digit });
   }
 
-  /** The transport is lost, and another is being opened; it is restored later, or the session ends. */
+  /** The transport is lost, and another is being opened; the media are restored later, or the session ends. */
   interrupted(): void {
     this.#delivery.onEvent({ type: 'interrupted' });
   }
@@ -186,7 +186,7 @@ export class AriMediaSession implements MediaSession {
     this.#delivery.onEvent({ type: 'restored', ...outage });
   }
 
-  /** The caller has put the call on hold, or taken it back. */
+  /** The caller has put the call on hold (`on`), or has ended the hold. */
   held(on: boolean): void {
     this.#delivery.onEvent({ type: on ? 'held' : 'unheld' });
   }
@@ -245,7 +245,7 @@ export class AriMediaSession implements MediaSession {
 
   #start({ channelId = '', format = '', frameBytes }: ChannelStart): void {
     this.#queue.begin(frameBytes);
-    if (this.#delivery.hasStarted) return; // Of a transport that was replaced.
+    if (this.#delivery.hasStarted) return; // A repeated start, after the transport was replaced.
     const codec = codecs[format];
     if (codec === undefined) {
       this.#delivery.malformed(new GatewayError('MEDIA_CODEC', { encoding: format }));

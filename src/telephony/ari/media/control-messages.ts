@@ -8,14 +8,14 @@ export interface ControlMessage {
   event: string;
   channelId: string | undefined;
   format: string | undefined;
-  /** Of MEDIA_MARK_PROCESSED: the mark's name. */
+  /** Name of the mark in MEDIA_MARK_PROCESSED. */
   mark: string;
   queueLength: number | undefined;
-  /** Frames of 20 ms; undefined where there is no queue. */
+  /** Bytes of a frame of 20 ms; undefined where Asterisk has no queue. */
   frameBytes?: number | undefined;
 }
 
-/** Asterisk ignores longer commands. */
+/** Longest command. Asterisk ignores longer ones. */
 const COMMAND_BYTES_MAX = 128;
 const WORD = /^[A-Z][A-Z_]{1,40}\b/;
 
@@ -28,7 +28,7 @@ const json = z.looseObject({
   optimal_frame_size: z.int().min(1).optional().catch(undefined),
 });
 
-/** Undefined if it has neither form. */
+/** The message in either form; undefined if it has neither. */
 export function parseControlMessage(message: string): ControlMessage | undefined {
   return message.startsWith('{') ? readJson(message) : readPlain(message);
 }
@@ -63,12 +63,12 @@ function readPlain(message: string): ControlMessage | undefined {
   };
 }
 
-/** Digits only. */
+/** The number in `text`; undefined unless it is all digits. */
 function count(text = ''): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Undefined for a command that is too long. */
+/** The text of a command; undefined if it is too long. */
 export function command(name: string, correlationId?: string): string | undefined {
   const words = {
     command: name,

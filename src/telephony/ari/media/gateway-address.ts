@@ -1,4 +1,4 @@
-// The gateway's own address, as a PBX is given it for audio.
+// The gateway's own address for audio, as a PBX receives it.
 
 import { hostname, networkInterfaces } from 'node:os';
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -6,8 +6,8 @@ import type { AriAccount } from '../rest/config.ts';
 
 type PbxAddress = Pick<AriAccount, 'connection' | 'ari_endpoint'>;
 
-/** `host` with the name localhost made an address: a PBX may resolve it to ::1, where nothing listens. Throws PBX_MEDIA
- *  for an address of this machine alone, unless the PBX may be on it. */
+/** `host` with the name localhost replaced by an address: a PBX may resolve the name to ::1, where nothing listens.
+ *  Throws PBX_MEDIA for a loopback address, unless the PBX may be on this machine. */
 export function addressForPbx(host: string, pbx: PbxAddress): string {
   if (!isLoopback(host)) return host;
   if (!mayBeOnThisMachine(pbx)) {
@@ -17,12 +17,13 @@ export function addressForPbx(host: string, pbx: PbxAddress): string {
   return host === 'localhost' ? '127.0.0.1' : host;
 }
 
-/** An address of each machine itself. */
+/** Whether `host` is a loopback address, which means each machine itself. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(host);
 }
 
-/** False if its address is another machine's. Where the PBX opens the connection, its address is not known. */
+/** Whether the PBX may be on this machine; false if its address is that of another one. Where the PBX opens the
+ *  connection, its address is not known. */
 export function mayBeOnThisMachine({ connection, ari_endpoint }: PbxAddress): boolean {
   const host = URL.parse(ari_endpoint)?.hostname ?? '';
   if (connection !== 'outgoing' || isLoopback(host)) return true;

@@ -23,7 +23,7 @@ export interface ExpectedSocket {
 export class IncomingSockets {
   readonly #waiting = new Map<string, (socket: MediaSocket) => MediaSocketListener>();
 
-  /** Throws QUEUE_FULL. */
+  /** Expects the socket of a media channel. Throws QUEUE_FULL. */
   expect(
     channelId: string,
     accept: (socket: MediaSocket) => MediaSocketListener,
@@ -54,7 +54,7 @@ export class IncomingSockets {
     return { arrived, done: () => done() };
   }
 
-  /** `onAccepted`: a call waited for it. */
+  /** Takes a socket, and returns its listener. `onAccepted`: called if a call waited for the socket. */
   accept(socket: MediaSocket, onAccepted: () => void = () => undefined): MediaSocketListener {
     let listener: MediaSocketListener | undefined;
     let isFirst = true;

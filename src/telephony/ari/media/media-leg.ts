@@ -21,15 +21,15 @@ import type {
 /** Outages before the call ends; a transport that lasted for GOOD_MS resets the count. */
 const OUTAGES_MAX = 10;
 const GOOD_MS = 60_000;
-/** Other media wait for its answer, so that the music is ended. */
+/** Longest wait for the answer about music before other media are joined, so that the music ends. */
 const MUSIC_REQUEST_MS_MAX = 1_000;
-/** To end the music of a transfer that failed, and to join the call again. Usually it takes 5 ms. */
+/** Longest time to end the music of a failed transfer and to join the call again. Usually it takes 5 ms. */
 const RESUME_MS_MAX = 5_000;
-/** Asterisk's queue never catches up once it is late: later audio stays late. */
+/** Pause between two looks at Asterisk's queue, which never catches up once it is late: later audio stays late. */
 const LOOK_MS = 5_000;
 const QUEUE_FRAMES_MAX = 25;
-/** After this time without audio, frames still queued are stale and are cleared. An utterance that is only late
- *  plays to its end, so that its last words are not cut off. */
+/** Time without audio after which queued frames are stale and are cleared. An utterance that is only late plays to its
+ *  end, so that its last words are not cut off. */
 const IDLE_MS = 2_000;
 const RING_TONE = { media: 'tone:ring' };
 
@@ -68,9 +68,9 @@ class AriLeg implements MediaLeg {
   #unwatch: () => void = () => undefined;
   #look: Timer | undefined;
   #outages = 0;
-  /** Other media are being opened. */
+  /** Whether other media are being opened. */
   #isInterrupted = false;
-  /** Of this outage: its request, and whether it plays. */
+  /** The request for music during this outage; `#isExplained` once it plays. */
   #music: Promise<void> | undefined;
   #isExplained = false;
   #joinedAtMs = 0;
@@ -121,7 +121,7 @@ class AriLeg implements MediaLeg {
   }
 
   owns(id: string): boolean {
-    // What is left of a closed one is ended by the next reconciliation.
+    // The next reconciliation ends what is left of a closed leg.
     return !this.#isClosed && (id === this.#channelId || id === this.bridgeId);
   }
 
@@ -136,7 +136,7 @@ class AriLeg implements MediaLeg {
   async pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void> {
     const path = `bridges/${this.bridgeId}/removeChannel`;
     const query = { channel: this.#channelId };
-    // Before the request, whose answer may be lost.
+    // Set before the request, whose answer may be lost.
     this.#isPaused = true;
     this.#callerHears = callerHears;
     await this.#run({ action: 'hold', method: 'POST', path, query }, signal);
@@ -154,7 +154,7 @@ class AriLeg implements MediaLeg {
     } catch (error) {
       if (this.#isClosed) return;
       log.warn({ err: error }, 'call not taken back after a transfer that failed');
-      // An attempt that goes on, or the next, ends the music and joins its channel.
+      // The current or next attempt ends the music and joins its channel.
       this.#music ??= Promise.resolve();
       if (this.#isInterrupted) return;
       this.media.detachTransport();
@@ -176,7 +176,7 @@ class AriLeg implements MediaLeg {
     await this.#end(true);
   }
 
-  /** Whether the PBX does it: a failure of music or tone does not fail the transfer. */
+  /** Starts or ends music on hold. Whether the PBX did it: a failure of music or tone does not fail the transfer. */
   async #hold(method: 'POST' | 'DELETE', signal: AbortSignal): Promise<boolean> {
     const request = this.#callerHears === 'music' ? this.#onHold(method) : this.#tone(method);
     const { status } = await this.#peer.client.send({ action: 'hold', ...request }, signal);
@@ -187,14 +187,14 @@ class AriLeg implements MediaLeg {
     return { method, path: `bridges/${this.bridgeId}/moh` };
   }
 
-  /** Ring-back as in the PBX's country. The playback has an id of its own kind, so the bridge's id can be used. */
+  /** Ring-back tone of the PBX's country. The playback's id is of its own kind, so the bridge's id can be used. */
   #tone(method: 'POST' | 'DELETE') {
     return method === 'POST'
       ? { method, path: `bridges/${this.bridgeId}/play/${this.bridgeId}`, query: RING_TONE }
       : { method, path: `playbacks/${this.bridgeId}` };
   }
 
-  /** A channel with its socket, in our application: only then can it be joined. */
+  /** Opens a channel with its socket, in our application: only then can it be joined. */
   async #openChannel(signal: AbortSignal): Promise<void> {
     const { peer } = this.#options;
     const channelId = peer.ids.make('m');
@@ -222,7 +222,7 @@ class AriLeg implements MediaLeg {
     await inStasis;
   }
 
-  /** A channel is either opened and joined, or lost meanwhile: never both. */
+  /** Runs `work`, aborted if the socket is lost: a channel is either opened and joined, or lost, never both. */
   async #guarded(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const opening = new AbortController();
     this.#opening = opening;
@@ -248,7 +248,7 @@ class AriLeg implements MediaLeg {
     await this.#run({ action: 'bridge', method: 'POST', path, query }, signal);
   }
 
-  /** The caller waits meanwhile, in silence and then with music. */
+  /** Replaces lost media. The caller waits meanwhile, in silence and then with music. */
   async #replace(): Promise<void> {
     const { log, clock } = this.#peer;
     if (clock.monotonicMs() - this.#joinedAtMs >= GOOD_MS) this.#outages = 0;
@@ -294,7 +294,7 @@ class AriLeg implements MediaLeg {
         const music = this.#music;
         if (music !== undefined) await this.#endMusic(music, both);
         if (!this.#isPaused) await this.#join(this.#channelId, both);
-        // It may have been started while the channel was being joined.
+        // Music that was requested while the channel was being joined.
         const late = this.#music;
         if (late !== undefined && late !== music) await this.#endMusic(late, both);
       });
@@ -307,13 +307,13 @@ class AriLeg implements MediaLeg {
     }
   }
 
-  /** A transfer that has begun meanwhile keeps its music. */
+  /** Ends the music, except that of a transfer that has begun meanwhile. */
   async #endMusic(music: Promise<void>, signal: AbortSignal): Promise<void> {
     await music;
     if (!this.#isPaused) await this.stopPlayback(signal);
   }
 
-  /** Never rejects. */
+  /** Plays music to the caller. Never rejects. */
   async #playMusic(): Promise<void> {
     if (this.#isClosed) return;
     const { clock, log } = this.#peer;

@@ -1,27 +1,27 @@
-// An outage of a call's media: when to try again, until when, and when it is long. A PBX that is
+// Outages of a call's media: pauses between attempts, the longest outage, and when it counts as long. A PBX that is
 // reloaded, or a proxy or firewall that drops its connections, is back within seconds. Source: asterisk §0.17.
 
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import { pause } from '../../../std/pause.ts';
 
-/** From the loss of the media to the end of the call. */
+/** Longest time from the loss of the media to the end of the call. */
 const OUTAGE_MS_MAX = 5_000;
 const LONG_MS = 2_000;
-/** Of one attempt: an event or an answer may be lost with the connections. Usually it takes 5 ms. */
+/** Deadline of one attempt: an event or an answer may be lost with the connections. Usually it takes 5 ms. */
 const ATTEMPT_MS_MAX = 2_000;
-/** Before each attempt; the last is repeated. */
+/** Pause before each attempt; the last is repeated. */
 const PAUSES_MS = [0, 100, 200, 400, 800] as const;
 
 export interface OutageOptions {
   clock: Clock;
   /** Aborted with the call. */
   signal: AbortSignal;
-  /** Outages shortly before this one: the pauses begin later in their list. */
+  /** Number of outages shortly before this one: the pauses begin later in their list. */
   before: number;
   /** Opens and joins other media. Rejects if that fails. */
   attempt(signal: AbortSignal): Promise<void>;
-  /** It has lasted for a while: the caller should know. */
+  /** The outage has lasted for a while: the caller should be informed. */
   onLong(): void;
 }
 

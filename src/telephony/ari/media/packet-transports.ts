@@ -22,18 +22,18 @@ import { addressForPbx } from './gateway-address.ts';
 import type { MediaTransport, MediaTransports } from './websocket-transports.ts';
 
 const LOOK_MS_MAX = 5_000;
-/** Asterisk forwards packets at once: we set the pace, and nothing can be taken back. */
+/** Asterisk forwards packets at once: our playout sets the pace, and sent audio cannot be taken back. */
 export const PACKET_TRAITS: MediaTraits = {
   marks: false,
   lead: { aimMs: 40, maxMs: 60, stallMsMax: 20, stepMs: 20 },
 };
 
-/** The gateway's ports for packets; `app` opens and closes them. */
+/** The gateway's ports for AudioSocket and RTP; `app` opens and closes them. */
 export interface PacketMedia {
-  /** Name or address of this gateway for PBXs. */
+  /** Host name or address of this gateway for PBXs. */
   host: string;
   rtp: RtpPorts;
-  /** Undefined: no port is configured. */
+  /** Undefined if no port is configured. */
   audioSockets: AudioSocketServer | undefined;
 }
 
@@ -152,7 +152,7 @@ const announcing = ariChannel.extend({
 /** Wildcard addresses of an Asterisk that does not know its own. */
 const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::'];
 
-/** Undefined: the first packet says (RTP latching). */
+/** The address that Asterisk announces for its RTP. Undefined: that of the first packet counts (RTP latching). */
 function announcedIn(
   { body }: AriAnswer,
   egress: PacketDeps['egress'],
@@ -164,7 +164,8 @@ function announcedIn(
   return { host, port: vars.UNICASTRTP_LOCAL_PORT };
 }
 
-/** A silent caller sends no packets either, so Asterisk is asked whether the channel exists. Never rejects. */
+/** Closes the socket if the channel has ended. A silent caller sends no packets either, so Asterisk is asked. Never
+ *  rejects. */
 async function closeIfGone(peer: AriContext, channelId: string, socket: RtpSocket): Promise<void> {
   const { client, clock, log } = peer;
   const deadline = deadlineSignal(clock, LOOK_MS_MAX, 'look after the media');
@@ -173,7 +174,7 @@ async function closeIfGone(peer: AriContext, channelId: string, socket: RtpSocke
     const answer = await client.send(request, deadline.signal);
     if (isAriNotFound(answer)) socket.close(CLOSE.goingAway, 'the media channel is gone');
   } catch (error) {
-    // While the PBX is away its calls may go on: reconciliation handles them.
+    // While the PBX is away its calls may continue: reconciliation handles them.
     log.debug({ err: error }, 'media channel not looked up');
   } finally {
     deadline.done();

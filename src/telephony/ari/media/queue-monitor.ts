@@ -4,11 +4,11 @@
 
 /** One frame is played at each tick. */
 const FRAME_MS = 20;
-/** One poll per half second of audio. */
+/** Frames between two polls: half a second of audio. */
 const ASK_FRAMES = 25;
-/** Polls without an answer; after more, the PBX does not answer at all. */
+/** Polls without an answer. After more, the PBX does not answer at all. */
 const ASKED_MAX = 16;
-/** More than its queue holds. */
+/** Longest queue that an answer may report; Asterisk's holds fewer frames. */
 const QUEUE_FRAMES_MAX = 2_000;
 
 interface Asked {
@@ -28,7 +28,7 @@ export class QueueMonitor {
     this.#nowMs = nowMs;
   }
 
-  /** Starts with an empty queue. `frameBytes` of 20 ms; undefined where Asterisk has no queue. */
+  /** Starts with an empty queue. `frameBytes`: bytes of 20 ms; undefined where Asterisk has no queue. */
   begin(frameBytes: number | undefined): void {
     this.#frameBytes = frameBytes;
     this.#sentFrames = 0;
@@ -36,14 +36,14 @@ export class QueueMonitor {
     this.#asked = [];
   }
 
-  /** True: a poll is due. */
+  /** Counts sent bytes. Returns whether a poll is due. */
   sent(bytes: number): boolean {
     if (this.#frameBytes === undefined) return false;
     this.#sentFrames += bytes / this.#frameBytes;
     return this.#sentFrames - this.#askedFrames >= ASK_FRAMES;
   }
 
-  /** Records a poll; false if too many are unanswered. */
+  /** Records a poll. False if too many are unanswered. */
   poll(): boolean {
     this.#askedFrames = this.#sentFrames;
     if (this.#asked.length >= ASKED_MAX) return false;
@@ -51,7 +51,7 @@ export class QueueMonitor {
     return true;
   }
 
-  /** A clear took back what was sent. */
+  /** A clear took back the sent audio. */
   flushed(): void {
     for (const asked of this.#asked) asked.sentFrames = Number.NaN;
   }

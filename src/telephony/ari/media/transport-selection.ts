@@ -1,6 +1,5 @@
-// Capabilities of each Asterisk release, and the transport of a call's audio that follows from them and the
-// configuration. Pure.
-// Source: asterisk §3, §6 (versions), §2.7 (why server mode is the default).
+// Media transports of each Asterisk release, and the selection of one by release and configuration. Pure. Source:
+// asterisk §3, §6 (versions), §2.7 (why server mode is the default).
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { AriAccount, MediaKind } from '../rest/config.ts';
@@ -9,7 +8,7 @@ export type MediaWay = Exclude<MediaKind, 'auto'>;
 
 export interface MediaChoice {
   way: MediaWay;
-  /** Asterisk's name of the format. */
+  /** Asterisk's name of the audio format. */
   format: string;
 }
 
@@ -25,19 +24,19 @@ export interface ReleaseVerdict {
   advice: string | null;
 }
 
-/** The first release of each branch with all of it: JSON control, marks, channel ids. */
+/** First minor release of each branch whose media websocket has JSON control, marks and channel ids. */
 const WEBSOCKET_SINCE: Readonly<Record<number, number>> = { 20: 18, 22: 8, 23: 2 };
 const AUDIOSOCKET_SINCE = 18;
-/** Before it, AudioSocket has audio of 8 kHz only. */
+/** First minor release of each branch with wideband AudioSocket; older ones have 8 kHz only. */
 const AUDIOSOCKET_WIDE_SINCE: Readonly<Record<number, number>> = { 20: 17, 21: 12, 22: 7, 23: 1 };
 const RTP_SINCE = 16;
 
 /** First minor release of each branch that no longer inserts silence and accepts fragments. */
 const GOOD_SINCE: Readonly<Record<number, number>> = { 20: 20, 22: 10, 23: 4 };
-/** ARI's outbound websocket. */
+/** First minor release of each branch with ARI's outbound websocket. */
 const OUTBOUND_SINCE: Readonly<Record<number, number>> = { 20: 15, 21: 10, 22: 5, 23: 0 };
 const NEWEST_BRANCH = 23;
-/** External media over RTP. */
+/** First release with external media over RTP. */
 const FIRST: Release = { major: 16, minor: 6, patch: 0 };
 const BEST = 'Asterisk 22.10.1 or newer is recommended.';
 
@@ -48,8 +47,8 @@ const WAYS: Readonly<Record<MediaWay, string>> = {
   rtp: 'external media over RTP',
 };
 
-/** `version` as Asterisk reports it; null or text without a number counts as the newest. `hasAudioSocket`:
- *  whether this gateway has a port for it. Throws PBX_TOO_OLD. */
+/** Selects the transport. `version` as Asterisk reports it; null or text without a number counts as the newest.
+ *  `hasAudioSocket`: whether this gateway has a port for it. Throws PBX_TOO_OLD. */
 export function selectMediaTransport(
   account: AriAccount,
   version: string | null,
@@ -81,7 +80,7 @@ export function canCarry(way: MediaWay, version: string | null): boolean {
   return isSince(version, WEBSOCKET_SINCE, 24);
 }
 
-/** Branches that are not listed have it from branch `always` on. */
+/** Whether the release has the feature. Branches that are not listed have it from branch `always` on. */
 function isSince(
   version: string | null,
   releases: Readonly<Record<number, number>>,
@@ -93,7 +92,7 @@ function isSince(
   return since === undefined ? Number(major) >= always : Number(minor) >= since;
 }
 
-/** AudioSocket labels any payload as linear; RTP works both ways with static types only. */
+/** Audio format of the call. AudioSocket labels any payload as linear; RTP works both ways with static types only. */
 function formatOf(
   { media_format: wanted }: AriAccount,
   way: MediaWay,
@@ -106,7 +105,8 @@ function formatOf(
   return wanted;
 }
 
-/** `22.10.1`, `certified-22.8-cert4`, `16.28.0~dfsg-0+deb11u4`; undefined without a release number. */
+/** The release in a version such as `22.10.1`, `certified-22.8-cert4` or `16.28.0~dfsg-0+deb11u4`; undefined if it has
+ *  none. */
 function readRelease(version: string): Release | undefined {
   const [, major, minor, patch] =
     /(?:^|certified[/-])(\d{2})\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(version) ?? [];
@@ -114,7 +114,7 @@ function readRelease(version: string): Release | undefined {
   return { major: Number(major), minor: Number(minor), patch: Number(patch ?? 0) };
 }
 
-/** `isIncoming`: Asterisk must open the connection. */
+/** Verdict on a release for the doctor. `isIncoming`: Asterisk opens the connection to us. */
 export function judgeRelease(version: string, isIncoming: boolean): ReleaseVerdict {
   const release = readRelease(version);
   if (release === undefined) {

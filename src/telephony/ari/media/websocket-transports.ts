@@ -17,12 +17,12 @@ import type { MediaWay } from './transport-selection.ts';
 
 export interface MediaTransportOptions {
   peer: AriContext;
-  /** The media channel's id, which is ours. */
+  /** Id of the media channel, which we chose. */
   channelId: string;
   format: string;
   /** The socket is open; returns its listener. `start` where the socket has no control messages. */
   accept: (socket: MediaSocket, start?: ChannelStart) => MediaSocketListener;
-  /** Aborted when the channel has ended, also later. */
+  /** Aborted when the channel has ended, also after it was open. */
   gone: AbortSignal;
 }
 
@@ -43,7 +43,7 @@ export function websocketTransports(
   return { websocket_server: serverMode(egress), websocket_client: clientMode(incomingSockets) };
 }
 
-/** Asterisk plays a frame each 20 ms and takes back what it has not played. */
+/** Asterisk plays a frame each 20 ms, and a clear takes back what it has not played. */
 export const SOCKET_TRAITS: MediaTraits = {
   marks: true,
   lead: { aimMs: 100, maxMs: 200, stallMsMax: 160, stepMs: 20 },
@@ -54,7 +54,7 @@ const made = ariChannel.extend({
   channelvars: z.object({ MEDIA_WEBSOCKET_CONNECTION_ID: z.string().regex(/^[\w-]{1,255}$/) }),
 });
 
-/** We open the socket, by the id that Asterisk answers with. */
+/** Server mode: we open the socket, by the id in Asterisk's answer. */
 function serverMode({ check, lookup }: Egress): MediaTransport {
   return {
     framing,
@@ -77,7 +77,7 @@ function serverMode({ check, lookup }: Egress): MediaTransport {
   };
 }
 
-/** Asterisk opens it, over a connection of its websocket_client.conf. */
+/** Client mode: Asterisk opens the socket, over a connection of its websocket_client.conf. */
 function clientMode(incomingSockets: IncomingSockets): MediaTransport {
   return {
     framing,
@@ -101,14 +101,14 @@ function clientMode(incomingSockets: IncomingSockets): MediaTransport {
   };
 }
 
-/** With the address and what to look at. */
+/** The error with the address and what to check there. */
 function unopened(error: unknown, address: string): unknown {
   if (codeOf(error) !== 'PBX_MEDIA' || !(error instanceof GatewayError)) return error;
   const reason = `${error.facts['reason']} at ${address}: does a proxy before Asterisk pass /media on with its websockets, and is the port that of ari_endpoint?`;
   return new GatewayError('PBX_MEDIA', { reason }, error);
 }
 
-/** Without a user and a password, which it may have. */
+/** The URL without user, password and query. */
 function shownAddress(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
@@ -121,7 +121,8 @@ const refusals: Readonly<Record<number, string>> = {
   501: 'Asterisk has no media websocket: load chan_websocket.so (Asterisk 20.18, 22.8, 23.2 or newer), or set media to audiosocket or rtp',
 };
 
-/** Requested once: an id that is used twice crashes Asterisk up to 22.10. Throws PBX_MEDIA, PROVIDER_*. */
+/** Requests the media channel once: an id that is used twice crashes Asterisk up to 22.10. Returns the answer's
+ *  content. Throws PBX_MEDIA, PROVIDER_*. */
 async function askFor(
   client: AriClient,
   query: Record<string, string>,

@@ -6,11 +6,11 @@ import type { AriContext } from './peer.ts';
 
 const ERRAND_MS_MAX = 5_000;
 
-/** The doctor asks without a connection. */
+/** The doctor's requests have no connection. */
 type Errander = Pick<AriContext, 'client' | 'clock' | 'log'> & Partial<Pick<AriContext, 'state'>>;
 
-/** The status of the answer, undefined without one. Never rejects. That the PBX is away is logged once, by its
- *  connection. */
+/** The status of the answer; undefined without one. Never rejects. While the PBX is away nothing is logged here: its
+ *  connection has logged that. */
 export async function bestEffort(peer: Errander, request: AriRequest): Promise<number | undefined> {
   const { client, clock, log } = peer;
   const { action } = request;
@@ -26,7 +26,7 @@ export async function bestEffort(peer: Errander, request: AriRequest): Promise<n
   }
 }
 
-/** `reason` in Asterisk's terms; default: normal. As `bestEffort`. */
+/** Hangs up a channel. `reason` in Asterisk's terms; default: normal. Result as in `bestEffort`. */
 export function hangUpChannel(
   peer: Errander,
   channelId: string,

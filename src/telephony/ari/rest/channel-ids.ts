@@ -11,7 +11,7 @@ export type OwnKind = 'o' | 'm' | 't' | 'd' | 'b';
 
 const RUN_DIGITS = 19;
 const OUTBOUND_BYTES = 8;
-/** 140 bits. */
+/** Bytes of all ids but those of dialled calls, 140 bits of them random. */
 const OTHER_BYTES = 18;
 const TAIL_LENGTH = RUN_DIGITS + 2 * OUTBOUND_BYTES;
 

@@ -9,14 +9,14 @@ import { type AriAccount, basicAuth, restUrl } from './config.ts';
 import { ariFault } from './messages.ts';
 
 export interface AriRequest {
-  /** For metric and messages: `dial`, `hang-up`, ... */
+  /** Name for metric and messages: `dial`, `hang-up`, ... */
   action: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Under /ari, without a leading slash; ids in it are encoded. */
+  /** Path under /ari, without a leading slash; ids in it are percent-encoded. */
   path: string;
   query?: Record<string, string>;
   body?: unknown;
-  /** Whether it is idempotent. Default: all but POST. */
+  /** Whether the request is idempotent. Default: all but POST. */
   repeatable?: boolean;
 }
 
@@ -32,11 +32,11 @@ export interface AriRequestTransport {
 }
 
 export interface AriClient {
-  /** Any status is an answer. Throws PROVIDER_TIMEOUT, PROVIDER_FAILED, PROVIDER_UNCERTAIN. */
+  /** Sends one request; any status is an answer. Throws PROVIDER_TIMEOUT, PROVIDER_FAILED, PROVIDER_UNCERTAIN. */
   send(request: AriRequest, signal: AbortSignal): Promise<AriAnswer>;
-  /** The content of a 2xx answer. For another status it throws the error of `faultOf`. */
+  /** The content of a 2xx answer. Throws what `send` throws, and for another status the error of `ariFaultOf`. */
   get<T>(request: AriRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T>;
-  /** For requests whose answer's content does not matter. */
+  /** Sends a request whose answer has no content of interest. Throws as `get`. */
   run(request: AriRequest, signal: AbortSignal): Promise<void>;
 }
 

@@ -21,7 +21,7 @@ const agentInterface = z.object({
   source: z.string().max(100).default('patchbay'),
 });
 
-/** A dialler at the PBX, as the reference's clients send it. Stored and masked, but not used. */
+/** Settings of a dialler at the PBX, as the reference's clients send them. Stored and masked, but not used. */
 const externalPbx = z.object({
   type: z.literal('vicidial').default('vicidial'),
   agent_api: agentInterface,

@@ -9,7 +9,7 @@ const nobody = { name: '', number: '' };
 export const ariChannel = z.looseObject({
   id: z.string(),
   name: z.string().catch(''),
-  /** Down, Ring, Ringing, Up, Busy, ... */
+  /** Channel state: Down, Ring, Ringing, Up, Busy, ... */
   state: z.string().catch(''),
   caller: party.catch(nobody),
   connected: party.catch(nobody),
@@ -49,7 +49,7 @@ export const ariEvent = z.discriminatedUnion('type', [
     type: z.literal('StasisStart'),
     ...onChannel,
     args: z.array(z.string()).catch([]),
-    /** The channel whose place it takes: its telephone has transferred the call. */
+    /** The channel that this one replaces: its telephone has transferred the call. */
     replace_channel: ariChannel.optional().catch(undefined),
   }),
   z.looseObject({ type: z.literal('StasisEnd'), ...onChannel }),
@@ -94,14 +94,15 @@ export function isEnd({ type }: AriEvent): boolean {
   return type === 'StasisEnd' || type === 'ChannelDestroyed';
 }
 
-/** Whether the channel is in an application, any or this one; one that was dialled directly is only after the answer. */
+/** Whether the channel is in a Stasis application: in `app`, default any. A channel that was dialled directly is only
+ *  after the answer. */
 export function isInApplication({ dialplan }: AriChannel, app?: string): boolean {
   if (dialplan.app_name !== 'Stasis') return false;
   return app === undefined || dialplan.app_data.split(',', 1)[0] === app;
 }
 
-/** Whether a channel that we dialled goes on in the dialplan. One that has just been answered looks the same until its
- *  `StasisStart`. */
+/** Whether a channel that we dialled continues in the dialplan. One that has just been answered looks the same until
+ *  its `StasisStart`. */
 export function isSentOn(channel: AriChannel): boolean {
   return channel.state === 'Up' && !isInApplication(channel);
 }

@@ -17,9 +17,9 @@ export interface AriContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Of the connection for its events. */
+  /** State of the event connection. */
   readonly state: PbxState;
-  /** As Asterisk reports it: `22.10.1`; null until it is known. */
+  /** Version as Asterisk reports it (`22.10.1`); null until it is known. */
   readonly version: string | null;
   /** Watches the events of a channel that we create: registered before the request, because events may precede
    *  the answer. Returns the function that ends it. */
@@ -34,12 +34,12 @@ export interface MediaLeg {
   owns(id: string): boolean;
   /** A key of the caller. */
   digit(digit: string): void;
-  /** The caller has put the call on hold, or taken it back. */
+  /** The caller has put the call on hold (`on`), or has ended the hold. */
   hold(on: boolean): void;
   /** Takes our channel out of the bridge, and plays music or ringing to the caller. */
   pause(callerHears: 'music' | 'ringback', signal: AbortSignal): Promise<void>;
-  /** Puts it back after a pause, also one that failed. If the PBX does not do it, other media are opened, or the call
-   *  ends. Never rejects. */
+  /** Puts our channel back after a pause, also a failed one. If the PBX does not do it, other media are opened, or the
+   *  call ends. Never rejects. */
   resume(): Promise<void>;
   /** Ends the music or ringing of a pause. */
   stopPlayback(signal: AbortSignal): Promise<void>;
@@ -58,8 +58,8 @@ export interface LegOptions {
   onClosed: () => void;
 }
 
-/** Joins a call with its audio; settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what `AriClient`
- *  throws; nothing remains at the PBX then. */
+/** Joins a call with its audio. Settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what `AriClient` throws;
+ *  nothing is left at the PBX then. */
 export type OpenLeg = (options: LegOptions, signal: AbortSignal) => Promise<MediaLeg>;
 
 /** An Asterisk with calls. */

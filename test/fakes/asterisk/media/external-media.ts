@@ -18,7 +18,7 @@ const UNREAD_POLL_MS = 20;
 
 interface WebsocketHow {
   isServer: boolean;
-  /** Of client mode: the connection's name. */
+  /** Address of the media; in client mode the connection's name. */
   host: string;
   direction: Direction;
 }

@@ -4,6 +4,7 @@ import {
   type FilterMode,
   UnspokenFilter,
 } from '../../../../src/speech/llm/client/unspoken-text.ts';
+import { rounds } from '../../../rounds.ts';
 
 const FUNCTIONS = ['end_call', 'finish'];
 
@@ -139,7 +140,7 @@ describe('what is no speech', () => {
           expect(spoken(whole.split(''), mode)).toBe(expected);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: rounds(1_000) },
     );
   });
 

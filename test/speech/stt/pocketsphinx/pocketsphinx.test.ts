@@ -22,6 +22,7 @@ import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
 import { createFlite } from '../../../../src/speech/tts/flite/flite.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
+import { rounds } from '../../../rounds.ts';
 import { openRecognizer, speechToTextContract, utter } from '../stt-contract.ts';
 import { SLOTS } from './slots.ts';
 
@@ -148,7 +149,7 @@ describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
         expect(grammar.words.filter((each) => !dictionary.has(each))).toEqual([]);
         expect(grammars.use(grammar)).toBe(true);
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(60) },
     );
     decoder.close();
   });

@@ -1,0 +1,81 @@
+// Which test files run in `npm test` and which in `npm run test:full` alone. `npm test` stays below ten minutes on two cores:
+// for a minute that comes in, another one moves here.
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** `TEST_SET`: `full` runs everything; `rest` what `npm test` leaves out, for CI, which runs both one after the other. */
+export type TestSet = 'usual' | 'full' | 'rest';
+
+export function testSet(): TestSet {
+  const name = process.env['TEST_SET'] ?? 'usual';
+  if (name === 'usual' || name === 'full' || name === 'rest') return name;
+  throw new Error(`TEST_SET is ${name}: usual, full and rest are known`);
+}
+
+/** Whether tests that draw at random make many rounds. */
+export function isFullSet(): boolean {
+  return testSet() !== 'usual';
+}
+
+/** Files that only `test:full` runs, by kind: files, and folders with a slash at their end. */
+export const FULL_ONLY: Readonly<Record<string, readonly string[]>> = {
+  'whole gateways, end to end: six others are in npm test': [
+    'test/e2e/answer-kill.test.ts',
+    'test/e2e/asterisk-tls.test.ts',
+    'test/e2e/call-lengths.test.ts',
+    'test/e2e/campaign.test.ts',
+    'test/e2e/drain-grace.test.ts',
+    'test/e2e/equal-names.test.ts',
+    'test/e2e/hostile-requests.test.ts',
+    'test/e2e/load-wires.test.ts',
+    'test/e2e/model-call.test.ts',
+    'test/e2e/runtime-fallback.test.ts',
+    'test/e2e/spoken-protocols.test.ts',
+    'test/e2e/stall.test.ts',
+    'test/e2e/stopped-worker.test.ts',
+    'test/e2e/webhook-proof.test.ts',
+  ],
+  'accuracy figures of the recogniser and of turn-taking': [
+    'test/speech/stt/pocketsphinx/bad-lines.test.ts',
+    'test/speech/stt/pocketsphinx/confidence.test.ts',
+    'test/speech/stt/pocketsphinx/digit-strings.test.ts',
+    'test/speech/stt/pocketsphinx/human-speech.test.ts',
+    'test/speech/stt/pocketsphinx/unexpected-speech.test.ts',
+    'test/pipeline/turn/hums.test.ts',
+    'test/pipeline/turn/listeners.test.ts',
+    'test/pipeline/real-speech.test.ts',
+    'test/demo/recognition.test.ts',
+  ],
+  'measures of time, memory and load': [
+    'test/bench/',
+    'test/runtime/process-load.test.ts',
+    'test/soak/soak.test.ts',
+    'test/peers/peer.test.ts',
+  ],
+  'an hour of audio': ['test/pipeline/recording-hour.test.ts'],
+  'native code under sanitizers': ['test/runtime/native-fuzz.test.ts'],
+};
+
+const fullOnly: readonly string[] = Object.values(FULL_ONLY).flat();
+/** What a test imports that makes more rounds in the full set. */
+const RANDOM = /from '(fast-check|\S+\/(rounds|\S*contract|mutations)\.ts)'/;
+
+/** Test files that do not run in `set`. */
+export function leftOut(set: TestSet = testSet()): string[] {
+  if (set === 'full') return [];
+  if (set === 'usual') return testFiles().filter(isFullOnly);
+  return testFiles().filter(
+    (path) => !isFullOnly(path) && !RANDOM.test(readFileSync(path, 'utf8')),
+  );
+}
+
+function isFullOnly(path: string): boolean {
+  return fullOnly.some((each) => (each.endsWith('/') ? path.startsWith(each) : path === each));
+}
+
+/** From the project's root. */
+export function testFiles(): string[] {
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts') && !path.startsWith('oracles/'))
+    .map((path) => `test/${path}`);
+}
