@@ -165,7 +165,9 @@ export function languageModelContract(
 
     it('reads an answer that is cut within a line and within a letter', async () => {
       const bytes = Buffer.from(wire.umlauts.join(''));
-      for (let at = 1; at < bytes.length; at += 7) {
+      // Each letter that has several bytes, and each seventh byte.
+      const cuts = [...bytes.keys()].filter((at) => at % 7 === 1 || (bytes[at] ?? 0) >= 0x80);
+      for (const at of cuts) {
         under.next.sends(bytes.subarray(0, at), { until: settle }, bytes.subarray(at));
         const given = await under.model.respond(ask, listener, never);
         expect(given).toMatchObject({ text: 'Grüße. ', toolCalls: [{ arguments: { u: 'ü' } }] });

@@ -8,7 +8,6 @@ import { ttsServices } from '../../../src/model/speech-services/schemas/tts.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { createSttService } from '../../../src/speech/stt/registry.ts';
 import { createTtsService } from '../../../src/speech/tts/registry.ts';
-import { systemClock } from '../../../src/std/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../fakes/services/service-means.ts';
 import { startSocketService } from '../../fakes/services/service-socket.ts';
@@ -68,7 +67,7 @@ describe('a message that a client cannot read', () => {
     const { url } = await server({ ...head, ...rest });
     const row = { provider, api_key: 'key-1234', base_url: url.replace('ws', 'http') };
     const settings = ttsServices[provider].parse(row);
-    const tts = createTtsService(settings, serviceMeans(systemClock));
+    const tts = createTtsService(settings, serviceMeans(new FakeClock()));
     opened.push(tts);
     const heard = new HeardUtterance();
     const stream = tts.stream?.(undefined, heard);

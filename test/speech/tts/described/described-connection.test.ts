@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { describedTtsServices } from '../../../../src/model/speech-services/schemas/described-tts.ts';
 import { createTtsService } from '../../../../src/speech/tts/registry.ts';
-import { systemClock } from '../../../../src/std/clock.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { startSocketService } from '../../../fakes/services/service-socket.ts';
 import { HeardUtterance } from '../heard-utterance.ts';
@@ -28,7 +28,7 @@ describe('a described voice with contexts and binary audio', () => {
     const server = await startSocketService();
     const row = { provider: 'websocket_tts', base_url: server.url, description };
     const settings = describedTtsServices.websocket_tts.parse(row);
-    const tts = createTtsService(settings, serviceMeans(systemClock, createEgress()));
+    const tts = createTtsService(settings, serviceMeans(new FakeClock(), createEgress()));
     opened.push(server, tts);
     const say = (text: string) => {
       const heard = new HeardUtterance();
@@ -72,7 +72,7 @@ describe('a described voice at 48 kHz alone', () => {
       },
     };
     const settings = describedTtsServices.websocket_tts.parse(row);
-    const tts = createTtsService(settings, serviceMeans(systemClock, createEgress()));
+    const tts = createTtsService(settings, serviceMeans(new FakeClock(), createEgress()));
     opened.push(server, tts);
     const heard = new HeardUtterance();
     const stream = tts.stream?.(undefined, heard);
