@@ -20,6 +20,7 @@ const measures = [
 /** Whole gateways without audio that the start of another one could make late. `campaign` waits for two minutes and takes a
  *  third of a core: two others run beside it. */
 const waits = [
+  'test/deploy/compose-gateway.test.ts',
   'test/e2e/answer-kill.test.ts',
   'test/e2e/asterisk-tls.test.ts',
   'test/e2e/campaign.test.ts',
@@ -51,7 +52,7 @@ export default defineConfig({
           name: 'unit',
           globalSetup: 'test/store/kept-folders.ts',
           include: ['test/**/*.test.ts'],
-          exclude: [...calls, ...measures, 'test/oracles/**', ...notNow],
+          exclude: [...waits, ...calls, ...measures, 'test/oracles/**', ...notNow],
           isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },

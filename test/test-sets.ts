@@ -34,6 +34,8 @@ export const FULL_ONLY: Readonly<Record<string, readonly string[]>> = {
     'test/e2e/stall.test.ts',
     'test/e2e/stopped-worker.test.ts',
     'test/e2e/webhook-proof.test.ts',
+    'test/deploy/compose-gateway.test.ts',
+    'test/deploy/proxy.test.ts',
   ],
   'accuracy figures of the recogniser and of turn-taking': [
     'test/speech/stt/pocketsphinx/bad-lines.test.ts',
