@@ -186,7 +186,6 @@ describe('the runs of a campaign', () => {
       403,
       "Invalid attribute 'runId'",
     ]);
-    expect((await call('GET', `/api/v1/campaign/${id}/runs?limit=101`)).status).toBe(422);
   });
 });
 
@@ -218,13 +217,11 @@ describe('the report of a campaign', () => {
     expect(idsIn(await csv(`?end_date=${between}`))).toContain(first);
   });
 
-  it('is refused for a campaign that is not there, and for a date that is none', async () => {
+  it('is refused for a campaign that is not there', async () => {
     expect(await harness.refusal('GET', '/campaign/999999/report')).toEqual([
       404,
       'Campaign not found',
     ]);
-    const answer = await call('GET', `/api/v1/campaign/${id}/report?start_date=yesterday`);
-    expect(answer.status).toBe(422);
   });
 });
 
@@ -259,31 +256,9 @@ describe('the contact file of a campaign', () => {
 });
 
 describe('lists of a campaign', () => {
-  const query = async (path: string) => {
-    const [status, faults] = await harness.refusal('GET', path);
-    return [status, Array.isArray(faults) ? [faults[0].type, ...faults[0].loc] : faults];
-  };
-
-  it.each([
-    ['page=0', 'greater_than_equal', 'page'],
-    ['limit=0', 'greater_than_equal', 'limit'],
-    ['limit=101', 'less_than_equal', 'limit'],
-    ['page=x', 'int_parsing', 'page'],
-    ['limit=1.5', 'int_parsing', 'limit'],
-  ])('are 422 for ?%s', async (bad, type, where) => {
-    expect(await query(`/campaign/?${bad}`)).toEqual([422, [type, 'query', where]]);
-    expect(await query(`/campaign/${id}/runs?${bad}`)).toEqual([422, [type, 'query', where]]);
-  });
-
-  it('are 404 for a campaign whose id is no number, and a report 422 for dates that are none', async () => {
+  it('are 404 for a campaign whose id is no number', async () => {
     for (const path of ['', '/runs', '/progress', '/report', '/source-download-url']) {
       expect((await call('GET', `/api/v1/campaign/x${path}`)).status).toBe(404);
-    }
-    for (const name of ['start_date', 'end_date']) {
-      expect(await query(`/campaign/${id}/report?${name}=soon`)).toEqual([
-        422,
-        ['datetime_parsing', 'query', name],
-      ]);
     }
   });
 });

@@ -138,17 +138,20 @@ describe('a campaign is refused with', () => {
   });
 
   it('400 for what is no key of a contact file, 403 for a file of another organization', async () => {
+    const own = served.test.owner.organizationId;
     for (const sourceId of [
       'a.csv',
       'recordings/1.wav',
       'campaigns/x/a.csv',
       'campaigns/../a.csv',
+      `campaigns/${own}/../${own}/a.csv`,
     ]) {
       expect(await created({ source_id: sourceId }), sourceId).toEqual([400, 'Invalid key format']);
     }
-    const foreign = `campaigns/${Number(served.test.owner.organizationId) + 1}/a.csv`;
+    const foreign = `campaigns/${Number(own) + 1}/a.csv`;
     await served.deps.files.write(foreign, Buffer.from('phone_number,name\n+14155550100,A\n'));
     expect(await created({ source_id: foreign })).toEqual([403, 'Access denied']);
+    expect((await ok('GET', '/campaign/')).total_count).toBe(0);
   });
 
   it('400 for a file that is not there or cannot be called, with all that is wrong', async () => {
@@ -207,66 +210,6 @@ describe('a campaign is refused with', () => {
   });
 
   it.each<[string, Record<string, unknown>, (string | number)[], string]>([
-    ['an empty name', { name: '' }, ['name'], 'string_too_short'],
-    ['a name too long', { name: 'x'.repeat(256) }, ['name'], 'string_too_long'],
-    ['another kind of source', { source_type: 'xls' }, ['source_type'], 'string_pattern_mismatch'],
-    ['no agent', { workflow_id: 'x' }, ['workflow_id'], 'int_parsing'],
-    ['no call at a time', { max_concurrency: 0 }, ['max_concurrency'], 'greater_than_equal'],
-    ['101 calls at a time', { max_concurrency: 101 }, ['max_concurrency'], 'less_than_equal'],
-    [
-      'no call a second',
-      { rate_limit_per_second: 0 },
-      ['rate_limit_per_second'],
-      'greater_than_equal',
-    ],
-    [
-      '1001 calls a second',
-      { rate_limit_per_second: 1_001 },
-      ['rate_limit_per_second'],
-      'less_than_equal',
-    ],
-    [
-      '11 retries',
-      { retry_config: { max_retries: 11 } },
-      ['retry_config', 'max_retries'],
-      'less_than_equal',
-    ],
-    [
-      'a retry after 29 s',
-      { retry_config: { retry_delay_seconds: 29 } },
-      ['retry_config', 'retry_delay_seconds'],
-      'greater_than_equal',
-    ],
-    [
-      'a retry after an hour and more',
-      { retry_config: { retry_delay_seconds: 3_601 } },
-      ['retry_config', 'retry_delay_seconds'],
-      'less_than_equal',
-    ],
-    [
-      'a breaker above 1',
-      { circuit_breaker: { failure_threshold: 1.1 } },
-      ['circuit_breaker', 'failure_threshold'],
-      'less_than_equal',
-    ],
-    [
-      'a breaker of 29 s',
-      { circuit_breaker: { window_seconds: 29 } },
-      ['circuit_breaker', 'window_seconds'],
-      'greater_than_equal',
-    ],
-    [
-      'a breaker of no call',
-      { circuit_breaker: { min_calls_in_window: 0 } },
-      ['circuit_breaker', 'min_calls_in_window'],
-      'greater_than_equal',
-    ],
-    [
-      'a schedule without slots',
-      { schedule_config: { slots: [] } },
-      ['schedule_config', 'slots'],
-      'too_short',
-    ],
     [
       'an unknown zone',
       slots({}, { timezone: 'Mars/Base' }),
@@ -278,13 +221,6 @@ describe('a campaign is refused with', () => {
       slots({}, { timezone: '+02:00' }),
       ['schedule_config', 'timezone'],
       'value_error',
-    ],
-    ['an eighth day', slots({ day_of_week: 7 }), slot('day_of_week'), 'less_than_equal'],
-    [
-      'a time that is none',
-      slots({ start_time: '9:00' }),
-      slot('start_time'),
-      'string_pattern_mismatch',
     ],
     ['minute 60', slots({ start_time: '08:60' }), slot('start_time'), 'value_error'],
     ['a start at 24:00', slots({ start_time: '24:00' }), slot('start_time'), 'value_error'],
@@ -320,12 +256,6 @@ describe('the list of campaigns', () => {
     const second = await ok('GET', '/campaign?page=2&limit=2');
     expect(second.campaigns.map(({ name }: { name: string }) => name)).toEqual(['a']);
     expect(second).toMatchObject({ total_count: 3, page: 2, limit: 2, total_pages: 2 });
-  });
-
-  it('has bounds', async () => {
-    for (const query of ['page=0', 'limit=0', 'limit=101', 'page=x']) {
-      expect((await call('GET', `/api/v1/campaign/?${query}`)).status, query).toBe(422);
-    }
   });
 
   it('is the organization’s own', async () => {

@@ -74,33 +74,6 @@ describe('a campaign', () => {
     expect((await ok('POST', `/campaign/${id}/resume`)).state).toBe('running');
   });
 
-  it('says which state it would need, in the words of the contract', async () => {
-    const refusals: [string, string, string][] = [
-      ['start', 'running', "Campaign must be in 'created' state to start, current state: running"],
-      ['start', 'failed', "Campaign must be in 'created' state to start, current state: failed"],
-      [
-        'pause',
-        'created',
-        "Campaign must be in 'running' or 'syncing' state to pause, current state: created",
-      ],
-      ['resume', 'running', "Campaign must be in 'paused' state to resume, current state: running"],
-      [
-        'resume',
-        'completed',
-        "Campaign must be in 'paused' state to resume, current state: completed",
-      ],
-      [
-        'redial',
-        'running',
-        "Campaign must be in 'completed' state to redial, current state: running",
-      ],
-    ];
-    for (const [name, state, detail] of refusals) {
-      await become(state);
-      expect(await move(name, name === 'redial' ? {} : undefined)).toEqual([400, detail]);
-    }
-  });
-
   it('cannot be replaced, archived or stopped', async () => {
     for (const method of ['PUT', 'POST'] as const) {
       const { status, body } = await call(method, `/api/v1/campaign/${id}`);
