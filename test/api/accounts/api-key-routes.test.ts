@@ -72,22 +72,4 @@ describe('API keys', () => {
       expect([path, status, body]).toEqual([path, 404, { detail: 'API key not found' }]);
     }
   });
-
-  it.each([
-    [{}, 'missing'],
-    [{ name: '' }, 'string_too_short'],
-    [{ name: 'x'.repeat(256) }, 'string_too_long'],
-    [{ name: 5 }, 'string_type'],
-  ])('are not made from %j', async (body, type) => {
-    const answer = await call('POST', `/api/v1${ROOT}`, { body });
-    expect([answer.status, answer.body.detail[0].type]).toEqual([422, type]);
-  });
-
-  it('may be listed by a flag only', async () => {
-    const answer = await call('GET', `/api/v1${ROOT}?include_archived=perhaps`);
-    expect([answer.status, answer.body.detail[0]]).toEqual([
-      422,
-      expect.objectContaining({ type: 'bool_parsing', loc: ['query', 'include_archived'] }),
-    ]);
-  });
 });

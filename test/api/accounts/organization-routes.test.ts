@@ -63,9 +63,6 @@ describe('the organization', () => {
   it.each([
     [{ timezone: 'Mars/Olympus' }, 'value_error', 'timezone'],
     [{ timezone: '+05:00' }, 'value_error', 'timezone'],
-    [{ timezone: 5 }, 'string_type', 'timezone'],
-    [{ test_phone_number: '1'.repeat(65) }, 'string_too_long', 'test_phone_number'],
-    [{ external_pbx_integrations_enabled: 'x' }, 'bool_type', 'external_pbx_integrations_enabled'],
   ])('does not take %j', async (body, type, field) => {
     const answer = await call('PUT', '/api/v1/organizations/preferences', { body });
     expect(answer.status).toBe(422);
@@ -148,9 +145,6 @@ describe('the user', () => {
 
   it('has notes of a bounded size', async () => {
     for (const body of [
-      { seen_tooltips: Array.from({ length: 501 }, () => 'a') },
-      { completed_actions: ['x'.repeat(101)] },
-      { completed_at: 'yesterday' },
       { completed_at: '9999-12-31T23:59:59-01:00' },
       { completed_at: '0000-01-01T00:00:00+01:00' },
     ]) {

@@ -1,4 +1,5 @@
-// What conversations in writing are refused for, row by row and on every operation. Source: contract §11.1.
+// What conversations in writing are refused for, on every operation: sessions that are not there, are none or have ended, and
+// faults of the service. Source: contract §11.1.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { TextChatService } from '../../../src/call/chat/text-chat-service.ts';
@@ -45,11 +46,6 @@ const operations: ['GET' | 'POST', string, object?][] = [
   ['POST', '/end', {}],
   ['POST', '/rewind', {}],
 ];
-const fault = (type: string, ...loc: string[]) => [
-  422,
-  { detail: [expect.objectContaining({ type, loc })] },
-];
-
 async function answer(
   method: 'GET' | 'POST',
   path: string,
@@ -101,29 +97,6 @@ describe('a text chat session', () => {
       404,
       { detail: 'Workflow is not active' },
     ]);
-  });
-
-  it.each<[string, object, string, string]>([
-    ['an empty name', { name: '' }, 'string_too_short', 'name'],
-    ['a context that is a list', { initial_context: [] }, 'dict_type', 'initial_context'],
-    ['annotations that are text', { annotations: 'x' }, 'dict_type', 'annotations'],
-  ])('is 422 for %s', async (_what, body, type, field) => {
-    expect(await answer('POST', sessions, { body })).toEqual(fault(type, 'body', field));
-  });
-
-  it.each<[string, object, string, string]>([
-    ['messages', {}, 'missing', 'text'],
-    ['messages', { text: '' }, 'string_too_short', 'text'],
-    ['messages', { text: null }, 'string_type', 'text'],
-    ['messages', { text: 'a', expected_revision: 'two' }, 'int_parsing', 'expected_revision'],
-    ['end', { expected_revision: 1.5 }, 'int_from_float', 'expected_revision'],
-    ['rewind', { expected_revision: [] }, 'int_type', 'expected_revision'],
-    ['rewind', { cursor_turn_id: 1 }, 'string_type', 'cursor_turn_id'],
-  ])('takes no %s of %j: 422', async (path, body, type, field) => {
-    const { workflow_run_id: id } = await ok('POST', sessions, {});
-    expect(await answer('POST', `${sessions}/${id}/${path}`, { body })).toEqual(
-      fault(type, 'body', field),
-    );
   });
 
   it('that has ended takes nothing at the revision that it has either: 400', async () => {

@@ -64,10 +64,6 @@ describe('webhook deliveries', () => {
     expect(page.deliveries).toHaveLength(1);
   });
 
-  it.each(['status=sent', 'page=0', 'limit=101', 'run_id=x'])('%s is refused', async (query) => {
-    expect((await call('GET', `/api/v1${ROOT}?${query}`)).status).toBe(422);
-  });
-
   it('show what they say one by one', async () => {
     await made('hook');
     const [{ id }] = (await ok('GET', ROOT)).deliveries;

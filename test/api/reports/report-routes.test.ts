@@ -103,12 +103,11 @@ describe("an agent's report", () => {
     expect(rows[0]).toMatchObject({ 'Phone Number': '7', v0: '', v1: '1234', v2: '' });
   });
 
-  it('of another organization or of none is not found, and dates must be dates', async () => {
+  it('of another organization or of none is not found', async () => {
     const { apiKey: key } = await served.stranger();
     const path = `/api/v1/workflow/${stored.workflowId}/report`;
     expect((await call('GET', path, { key })).status).toBe(404);
     expect((await call('GET', '/api/v1/workflow/999999/report')).status).toBe(404);
-    expect((await call('GET', `${path}?end_date=soon`)).status).toBe(422);
   });
 });
 

@@ -82,11 +82,6 @@ describe("the organization's runs", () => {
       403,
       "Invalid attribute 'secret'",
     ]);
-    expect(await refusal('start_date=yesterday')).toEqual([
-      422,
-      [expect.objectContaining({ type: 'datetime_parsing', loc: ['query', 'start_date'] })],
-    ]);
-    expect((await refusal('limit=101'))[0]).toBe(422);
   });
 
   it('can be had as CSV, by the same filters', async () => {
@@ -151,9 +146,5 @@ describe('what was used', () => {
       currency: null,
     });
     expect((await ok('GET', `${usage}/daily-breakdown`)).breakdown).toHaveLength(7);
-    for (const days of [0, 31]) {
-      const { status } = await call('GET', `/api/v1${usage}/daily-breakdown?days=${days}`);
-      expect(status).toBe(422);
-    }
   });
 });

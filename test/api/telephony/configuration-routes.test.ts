@@ -79,10 +79,6 @@ describe('creating a telephony configuration', () => {
       name: 'x',
       calls_per_second: null,
     });
-    for (const value of [0, 1_001, 1.5, 'many']) {
-      const [status, detail] = await refusal('PUT', one, { body: { calls_per_second: value } });
-      expect([status, detail[0].loc]).toEqual([422, ['body', 'calls_per_second']]);
-    }
   });
 
   it('says what is left to do before calls can go out', async () => {
@@ -114,16 +110,6 @@ describe('creating a telephony configuration', () => {
     expect((await call('POST', `/api/v1${ROOT}`, { body, key })).status).toBe(200);
   });
 
-  it('refuses a name of no or of more than 64 characters', async () => {
-    for (const [name, type] of [
-      ['', 'string_too_short'],
-      ['x'.repeat(65), 'string_too_long'],
-    ]) {
-      const [status, detail] = await refusal('POST', ROOT, { body: { name, config: ari } });
-      expect([status, detail[0].type, detail[0].loc]).toEqual([422, type, ['body', 'name']]);
-    }
-  });
-
   it('lists the supported tags when the provider is unknown (A.2)', async () => {
     const body = { name: 'x', config: { provider: 'nope' } };
     expect(await refusal('POST', ROOT, { body })).toEqual([
@@ -141,16 +127,6 @@ describe('creating a telephony configuration', () => {
           },
         },
       ],
-    ]);
-  });
-
-  it('asks for the provider when it is left out', async () => {
-    const body = { name: 'x', config: { account_sid: ACCOUNT } };
-    const [status, detail] = await refusal('POST', ROOT, { body });
-    expect([status, detail[0].type, detail[0].loc]).toEqual([
-      422,
-      'union_tag_not_found',
-      ['body', 'config'],
     ]);
   });
 

@@ -1,37 +1,13 @@
-// What telephony configurations and their trunks say to input that does not fit, row by row. Source:
-// contract §4.1 and §4.2.
+// Telephony configurations that are not there, and changes that conflict with another one. Source: contract §4.1 and
+// §4.2. What their schemas refuse is in request-rules/refusals.test.ts.
 
 import { describe, expect, it } from 'vitest';
-import { type ProviderName, providerName } from '../../../src/model/provider.ts';
-import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
-import { ACCOUNT, AUTH_TOKEN, twilioConfig, withApi } from '../served.ts';
+import { twilioConfig, withApi } from '../served.ts';
 
 const served = withApi();
 const { call, ok } = served;
 const ROOT = '/organizations/telephony-configs';
 const missing = [404, 'Telephony configuration not found'];
-
-/** The required fields of each variant. */
-const required: Record<ProviderName, Record<string, string>> = {
-  ari: { ari_endpoint: 'http://10.0.0.5:8088', app_name: 'gw', app_password: 's3cret-of-it' },
-  cloudonix: { bearer_token: 's3cret-of-it', domain_id: 'acme' },
-  plivo: { auth_id: 's3cret-of-it', auth_token: 's3cret-of-it' },
-  telnyx: { api_key: 's3cret-of-it' },
-  twilio: { account_sid: 's3cret-of-it', auth_token: 's3cret-of-it' },
-  vobiz: { auth_id: 's3cret-of-it', auth_token: 's3cret-of-it' },
-  vonage: {
-    api_key: 's3cret-of-it',
-    api_secret: 's3cret-of-it',
-    application_id: 'a',
-    private_key: PRIVATE_KEY_PEM,
-  },
-};
-
-/** A dialler beside the PBX. */
-const dialler = (more: object) => ({
-  agent_api: { url: 'http://10.0.0.6', username: 'u', password: 'p' },
-  ...more,
-});
 
 const create = (more: object = {}) =>
   ok('POST', ROOT, { name: 'main', config: twilioConfig(served.twilio.url), ...more });
@@ -40,108 +16,8 @@ const refusal = async (...request: Parameters<typeof call>) => {
   const { status, body } = await call(method, `/api/v1${path}`, options);
   return [status, body.detail];
 };
-const firstFault = async (...request: Parameters<typeof call>) => {
-  const [status, detail] = await refusal(...request);
-  return [status, detail[0].type, detail[0].loc];
-};
-
-describe('a new telephony configuration', () => {
-  it.each(providerName.options)('of %s is 422 without any one of its fields', async (provider) => {
-    for (const field of Object.keys(required[provider])) {
-      const { [field]: _left, ...config } = required[provider];
-      const answer = await call('POST', `/api/v1${ROOT}`, {
-        body: { name: 'x', config: { provider, ...config } },
-      });
-      expect([answer.status, answer.body.detail]).toEqual([
-        422,
-        [
-          {
-            type: 'missing',
-            loc: ['body', 'config', provider, field],
-            msg: 'Field required',
-            input: expect.objectContaining({ provider }),
-          },
-        ],
-      ]);
-      expect(answer.text).not.toContain('s3cret-of-it');
-    }
-    expect(await ok('GET', ROOT)).toEqual({ configurations: [] });
-  });
-
-  it.each<[object, string, string[]]>([
-    [{ config: required.ari }, 'missing', ['name']],
-    [{ name: 5 }, 'string_type', ['name']],
-    [{ name: null }, 'string_type', ['name']],
-    [{ name: 'x' }, 'missing', ['config']],
-    [{ name: 'x', config: 'twilio' }, 'model_attributes_type', ['config']],
-    [{ name: 'x', config: null }, 'model_attributes_type', ['config']],
-    [
-      { name: 'x', config: { provider: 'twilio', ...required.twilio }, is_default_outbound: 'x' },
-      'bool_type',
-      ['is_default_outbound'],
-    ],
-    [
-      { name: 'x', config: { provider: 'ari', ...required.ari, ari_endpoint: 'pbx' } },
-      'url_parsing',
-      ['config', 'ari', 'ari_endpoint'],
-    ],
-    [
-      { name: 'x', config: { provider: 'vonage', ...required.vonage, signature_secret: 5 } },
-      'string_type',
-      ['config', 'vonage', 'signature_secret'],
-    ],
-    [
-      { name: 'x', config: { provider: 'ari', ...required.ari, external_pbx: {} } },
-      'missing',
-      ['config', 'ari', 'external_pbx', 'agent_api'],
-    ],
-    [
-      {
-        name: 'x',
-        config: { provider: 'ari', ...required.ari, external_pbx: dialler({ type: 'x' }) },
-      },
-      'literal_error',
-      ['config', 'ari', 'external_pbx', 'type'],
-    ],
-    [
-      {
-        name: 'x',
-        config: {
-          provider: 'ari',
-          ...required.ari,
-          external_pbx: dialler({ timeout_seconds: 31 }),
-        },
-      },
-      'less_than_equal',
-      ['config', 'ari', 'external_pbx', 'timeout_seconds'],
-    ],
-  ])('of %j is 422', async (body, type, place) => {
-    expect(await firstFault('POST', ROOT, { body })).toEqual([422, type, ['body', ...place]]);
-  });
-});
 
 describe('a changed telephony configuration', () => {
-  it.each<[object, string, string[]]>([
-    [{ name: '' }, 'string_too_short', ['name']],
-    [{ name: 'x'.repeat(65) }, 'string_too_long', ['name']],
-    [{ config: { provider: 'nope' } }, 'union_tag_invalid', ['config']],
-    [
-      { config: { provider: 'twilio', auth_token: '' } },
-      'string_too_short',
-      ['config', 'twilio', 'auth_token'],
-    ],
-    [
-      { config: { provider: 'twilio', auth_token: null } },
-      'string_type',
-      ['config', 'twilio', 'auth_token'],
-    ],
-  ])('is 422 with %j and stays as it was', async (body, type, place) => {
-    const made = await create();
-    const path = `${ROOT}/${made.id}`;
-    expect(await firstFault('PUT', path, { body })).toEqual([422, type, ['body', ...place]]);
-    expect(await ok('GET', path)).toEqual(made);
-  });
-
   it('is 409 with the name of another, and stays as it was', async () => {
     await create();
     const other = await create({ name: 'other' });
@@ -201,28 +77,4 @@ describe('a telephony configuration that is not there', () => {
     expect(await refusal('POST', `${ROOT}/999999/set-default-outbound`)).toEqual(missing);
     expect(await ok('GET', `${ROOT}/${id}`)).toMatchObject({ is_default_outbound: true });
   });
-});
-
-describe('a changed trunk', () => {
-  it.each<[object, string, string[]]>([
-    [{ name: '' }, 'string_too_short', ['name']],
-    [{ name: 'x'.repeat(65) }, 'string_too_long', ['name']],
-    [{ enabled: 'yes' }, 'bool_type', ['enabled']],
-    [{ settings: [] }, 'dict_type', ['settings']],
-    [{ settings: { region: '' } }, 'string_too_short', ['settings', 'region']],
-  ])('is 422 with %j and stays as it was', async (body, type, place) => {
-    const { id } = await create({ config: { provider: 'cloudonix', ...required.cloudonix } });
-    const trunks = `${ROOT}/${id}/trunks`;
-    const made = await ok('POST', trunks, { name: 'main' });
-    const path = `${trunks}/${made.id}`;
-    expect(await firstFault('PUT', path, { body })).toEqual([422, type, ['body', ...place]]);
-    expect(await ok('GET', trunks)).toEqual({ trunks: [made] });
-  });
-});
-
-it('a list ignores the account of another organization', async () => {
-  await create({ config: { provider: 'twilio', account_sid: ACCOUNT, auth_token: AUTH_TOKEN } });
-  const { apiKey: key } = await served.stranger();
-  const { status, body } = await call('GET', `/api/v1${ROOT}`, { key });
-  expect([status, body]).toEqual([200, { configurations: [] }]);
 });

@@ -58,8 +58,6 @@ describe('tools', () => {
       { ...lookUp, category: 'calculator' },
       { ...lookUp, category: 'native', definition: { type: 'native', config: {} } },
       { ...lookUp, category: 'integration' },
-      { ...lookUp, name: 'n'.repeat(256) },
-      { name: 'n' },
     ]) {
       expect((await call('POST', '/api/v1/tools/', { body })).status).toBe(422);
     }

@@ -85,15 +85,6 @@ describe('creating a workflow', () => {
     expect((await create(fits)).workflow_definition.more).toHaveLength(19_000);
   });
 
-  it('asks for what is missing', async () => {
-    const [status, detail] = await refusal('POST', '/workflow/create/definition', { body: {} });
-    expect(status).toBe(422);
-    expect(detail.map((each: { loc: string[] }) => each.loc)).toEqual([
-      ['body', 'name'],
-      ['body', 'workflow_definition'],
-    ]);
-  });
-
   it('gives triggers a path, and refuses one that another agent has', async () => {
     const first = await create(triggered());
     const path = first.workflow_definition.nodes[2].data.trigger_path;
@@ -184,11 +175,6 @@ describe('workflows', () => {
         undefined,
       ]);
     }
-    const { id } = await create();
-    const [status, detail] = await refusal('PUT', `/workflow/${id}/status`, {
-      body: { status: 'gone' },
-    });
-    expect([status, detail[0].loc]).toEqual([422, ['body', 'status']]);
   });
 
   it('of another organization are not found', async () => {
@@ -374,19 +360,6 @@ describe('versions of a workflow', () => {
         },
       ]);
       expect(message).toContain('Workflow must have at least one Start Call');
-    }
-  });
-
-  it('come in pages of 1 to 100', async () => {
-    const { id } = await create();
-    for (const [query, type] of [
-      ['limit=0', 'greater_than_equal'],
-      ['limit=101', 'less_than_equal'],
-      ['offset=-1', 'greater_than_equal'],
-      ['limit=x', 'int_parsing'],
-    ]) {
-      const [status, detail] = await refusal('GET', `/workflow/${id}/versions?${query}`);
-      expect([status, detail[0].type, detail[0].loc[0]]).toEqual([422, type, 'query']);
     }
   });
 });

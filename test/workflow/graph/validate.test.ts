@@ -77,12 +77,38 @@ describe('validation of a workflow', () => {
   });
 
   it.each([
-    ['an edge into a webhook', 'webhook', edge('1', 'x'), 'Webhook cannot have incoming edges'],
-    ['an edge out of a review', 'qa', edge('x', '1'), 'QA Analysis cannot have outgoing edges'],
-  ])('reports %s', (_what, type, drawn, message) => {
-    const beside = { id: 'x', type, data: { name: 'X' } };
-    expect(messages(definition([start('1'), beside], [drawn]))).toContain(message);
+    ['webhook', {}, 'Webhook'],
+    ['qa', {}, 'QA Analysis'],
+    ['globalNode', { prompt: 'Be short.' }, 'Global Node'],
+    ['trigger', { trigger_path: 'mine' }, 'API Trigger'],
+  ])('reports an edge into or out of a node that stands alone: %s', (type, data, name) => {
+    const beside = { id: 'x', type, data: { name: 'X', ...data } };
+    const withEdge = (drawn: ReturnType<typeof edge>) =>
+      messages(definition([start('1'), beside], [drawn]));
+    expect(withEdge(edge('1', 'x'))).toContain(`${name} cannot have incoming edges`);
+    expect(withEdge(edge('x', '1')).join()).toContain('cannot have');
     expect(messages(definition([start('1'), beside]))).toEqual([]);
+  });
+
+  it.each([
+    [{ name: '' }, 'data.name'],
+    [{ prompt: '' }, 'data.prompt'],
+    [{ allow_interrupt: 'x' }, 'data.allow_interrupt'],
+    [{ extraction_variables: [{ name: 'v', type: 'date' }] }, 'data.extraction_variables.0.type'],
+    [{ extraction_variables: [{ name: '', type: 'string' }] }, 'data.extraction_variables.0.name'],
+  ])('holds an agent node to its fields: %j', (data, field) => {
+    const given = definition([start('1'), agent('2', data)], [edge('1', '2')]);
+    expect(validateDefinition(given, full)).toMatchObject([{ kind: 'node', id: '2', field }]);
+  });
+
+  it('holds a start and the speech of an edge to their fields', () => {
+    const late = definition([start('1', { delayed_start_duration: 11 })]);
+    const field = 'data.delayed_start_duration';
+    expect(validateDefinition(late, full)).toMatchObject([{ kind: 'node', id: '1', field }]);
+    const song = edge('1', '2', { transition_speech_type: 'song' });
+    expect(validateDefinition(definition([start('1'), end('2')], [song]), full)).toMatchObject([
+      { kind: 'edge', field: 'data.transition_speech_type' },
+    ]);
   });
 
   it.each([
