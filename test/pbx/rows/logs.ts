@@ -11,7 +11,7 @@ const LEFT_MS_MAX = 10_000;
 /** Of one message about one configuration: more is a storm. The rows make about 25 calls, a few of which fail. */
 const REPEATS_MAX = 12;
 /** Says how slow the machine is, whatever the rows do. */
-const OF_MACHINE = 'a statement occupied the embedded database for long';
+const OF_MACHINE = 'a statement occupied the embedded database for a long time';
 
 const line = z.looseObject({
   level: z.string(),
