@@ -132,7 +132,7 @@ async function openIn(
       await upkeep.stop();
       await counts.stop();
       await place.presence.stop().catch((error: unknown) => {
-        log.warn({ err: error }, 'the node could not be removed from those that live');
+        log.warn({ err: error }, 'the node could not be removed from the live nodes');
       });
       await closeAll();
     },

@@ -74,7 +74,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
   const { context, keys, identity, close } = await openNode(options, () => handle?.onReentered?.());
   const files = new LocalFileStore(join(resolve(options.dataFolder), 'files'), { clock, random });
   await files.removeUnfinished().catch((error: unknown) => {
-    log.warn({ err: error }, 'uploads that were cut off could not be removed');
+    log.warn({ err: error }, 'incomplete uploads could not be removed');
   });
   handle = {
     ...repositories(context),

@@ -478,7 +478,7 @@ describe('faults', () => {
   });
 });
 
-/** Of all calls so far. */
+/** Gaps of all calls so far. */
 async function gaps(): Promise<{ count: number; seconds: number }> {
   const { values } = await playoutGapSeconds.get();
   const partOf = (part: string) =>

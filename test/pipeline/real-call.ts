@@ -172,7 +172,7 @@ export interface RealCallOptions {
   tuning?: TurnTuning;
   /** In place of the call's own. */
   stt?: (clock: Clock) => SpeechToText;
-  /** Of the agent's voice. */
+  /** Delay of the agent's voice. */
   firstAudioMs?: number;
   /** Called with each item of news, as the session would be. */
   react?: (event: CallAudioEvent) => void;

@@ -142,7 +142,7 @@ describe('the embedded store', () => {
   }, 60_000);
 });
 
-/** Of the process that serves the database in `folder`. */
+/** Id of the process that serves the database in `folder`. */
 function enginePid(folder: string): number {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const found = processes.find((pid) => {

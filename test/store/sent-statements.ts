@@ -7,7 +7,7 @@ interface SentStatements {
   /** As they were sent, with one space in place of each gap. The heartbeat of the node is left out: it comes by the real
    *  clock. */
   readonly texts: string[];
-  /** Of each, what it is: `select`, `begin`, `with`. */
+  /** Kind of each statement: `select`, `begin`, `with`. */
   readonly verbs: string[];
   stop(): void;
 }

@@ -17,7 +17,7 @@ import { mutated, Sequence } from './mutations.ts';
 import { bare, formPost } from './provider/provider-request.ts';
 
 const INPUTS = rounds(10_000);
-/** Of all inputs, what at least is read and what at least is refused: others would show little. */
+/** Smallest share of all inputs that is read, and that is refused: other inputs would show little. */
 const SHARE_MIN = 0.02;
 const LIMIT_MS = 120_000;
 const URL = 'https://gw.example.com/api/v1/telephony/inbound/run';

@@ -73,7 +73,7 @@ export function nodeServicesExcess(
 function languageTagProblems(data: Data): NodeServiceProblem[] {
   const sent = data[LANGUAGE];
   if (typeof sent !== 'string' || sent.trim() === '' || isLanguageTag(sent.trim())) return [];
-  const message = `"${sent}" is no language tag: write it as in BCP 47, such as de or pt-BR`;
+  const message = `"${sent}" is not a language tag: write it as in BCP 47, such as de or pt-BR`;
   return [{ field: `data.${LANGUAGE}`, message }];
 }
 

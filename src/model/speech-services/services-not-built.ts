@@ -2,15 +2,15 @@
 // have, with the reason as the end of a sentence. The tables of docs/services.md list the same.
 
 const NOT_BUILT: Readonly<Record<string, string>> = {
-  google_vertex: 'it wants tokens of a service account; google takes a key of the Gemini API',
-  aws_bedrock: 'it wants signed requests; anthropic and openrouter take a key',
-  aws_transcribe: 'it wants signed addresses and event streams',
-  aws_polly: 'it wants signed requests',
+  google_vertex: 'it requires tokens of a service account; google accepts a key of the Gemini API',
+  aws_bedrock: 'it requires signed requests; anthropic and openrouter accept a key',
+  aws_transcribe: 'it requires signed URLs and event streams',
+  aws_polly: 'it requires signed requests',
   // Reason for the recogniser: Google's language model and voice are built.
-  google: 'its recogniser takes gRPC alone',
-  riva: 'it takes gRPC alone',
+  google: 'its recogniser accepts gRPC only',
+  riva: 'it accepts gRPC only',
   kyutai: 'its messages are MessagePack',
-  sherpa_onnx: 'it takes audio of 32-bit floats',
+  sherpa_onnx: 'it accepts audio of 32-bit floats only',
   hume: 'its speech service ended on 13 November 2026',
   dograh: 'it is the hosted service of another platform',
 };

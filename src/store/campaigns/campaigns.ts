@@ -188,7 +188,7 @@ export async function markCampaignCancelled(
       completed_at: new Date(context.clock.now()),
       logs: logged(context, {
         event: 'cancelled',
-        message: 'The campaign was cancelled: calls under way go on, nobody else is called',
+        message: 'The campaign was cancelled: current calls continue, no further contact is called',
       }),
     },
   );

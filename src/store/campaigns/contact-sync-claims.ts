@@ -101,7 +101,7 @@ export async function finishSync(context: StoreContext, id: string): Promise<Cam
   await analyzeContacts(context, stored);
   const nothing = logged(context, {
     event: 'completed',
-    message: 'The campaign was completed: its contact file has nobody to call',
+    message: 'The campaign was completed: its contact file has no contacts',
   });
   const isDone = sql`state = 'syncing' and ${stored}::integer = 0`;
   const row = await context.db

@@ -70,7 +70,7 @@ const BEGAN = {
 
 const ENDED = {
   event: 'provider_wait_ended',
-  message: 'The provider answers again: the campaign goes on',
+  message: 'The provider answers again: the campaign continues',
 } as const satisfies Partial<CampaignLogEntry>;
 
 /** Writes the campaign's log when a wait begins or (without a configuration) ends, once per wait. */

@@ -108,7 +108,7 @@ export async function noteInLog(
 
 const COMPLETED = {
   event: 'completed',
-  message: 'Nobody is left to call; a redial calls those, too, whom `details` count',
+  message: 'No contact is left to call; a redial also calls those that `details` counts',
 };
 /** Campaigns of one round; the next round takes the rest. */
 const DONE_MAX = 100;

@@ -38,7 +38,7 @@ export class EpochSocket implements EpochWitness {
     } catch (error) {
       log.warn(
         { err: error },
-        'the data folder takes no socket: equal names are found out by beats',
+        'no socket can be created in the data folder: equal node names are detected by heartbeats',
       );
       return new EpochSocket(folder, place, undefined);
     }

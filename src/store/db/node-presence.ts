@@ -120,7 +120,7 @@ export class NodeHeartbeat {
     }
     if (entry === 'entered') {
       this.#waits = 0;
-      this.#log.warn({ node }, 'this node was declared dead, and goes on under a new epoch');
+      this.#log.warn({ node }, 'this node was declared dead, and continues under a new epoch');
       this.#onReentered?.();
       return;
     }

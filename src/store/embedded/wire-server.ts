@@ -233,7 +233,7 @@ export class PostgresWireServer {
       session.socket.write(answer);
       if (session.status === undefined && mustBeReadyAfter(message, answer)) {
         // After a panic (a full disk, a failed fsync) the engine sends no more.
-        this.#options.broken(new Error('the engine does not come to rest'));
+        this.#options.broken(new Error('the engine does not become ready'));
         return false;
       }
     }
@@ -246,7 +246,7 @@ export class PostgresWireServer {
     if (answer === undefined) return false;
     session.status = statusAfter(answer);
     if (session.status === 'open') return true;
-    this.#options.broken(new Error('the engine begins no transaction'));
+    this.#options.broken(new Error('the engine did not begin a transaction'));
     return false;
   }
 

@@ -72,7 +72,7 @@ async function monoHeader(files: FileStore, key: string, dataBytes: number): Pro
     header.toString('latin1', 36, 40) === 'data' &&
     header.readUInt16LE(CHANNELS_OFFSET) === 2 &&
     header.readUInt16LE(BITS_OFFSET) === 16;
-  if (!isOurs) throw new GatewayError('WAV_UNREADABLE', { reason: 'it is no stereo recording' });
+  if (!isOurs) throw new GatewayError('WAV_UNREADABLE', { reason: 'it is not a stereo recording' });
   const rateHz = header.readUInt32LE(RATE_OFFSET);
   header.writeUInt32LE(HEADER_BYTES - 8 + dataBytes, 4);
   header.writeUInt16LE(1, CHANNELS_OFFSET);

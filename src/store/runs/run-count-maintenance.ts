@@ -25,7 +25,7 @@ export class RunCountMaintenance {
       clock,
       everyMs: EVERY_MS,
       run: () => this.step(),
-      onError: (error) => log.warn({ err: error }, 'runs were not counted anew'),
+      onError: (error) => log.warn({ err: error }, 'runs were not recounted'),
     });
   }
 
@@ -44,7 +44,7 @@ export class RunCountMaintenance {
       if (this.#last === undefined) return;
       const { workflowId, day } = this.#last;
       if (!(await recountDay(this.#context, workflowId, day))) continue;
-      this.#log.warn({ workflowId, day }, 'the kept number of runs was wrong, and is right now');
+      this.#log.warn({ workflowId, day }, 'the stored number of runs was wrong, and is corrected');
     }
   }
 }

@@ -30,7 +30,7 @@ export function clockOutcome(dateMs: number | null, nowMs: number): CheckOutcome
   const apartMs = nowMs - dateMs;
   const seconds = Math.round(Math.abs(apartMs) / 1_000);
   const message = `This machine's clock is ${seconds} s ${apartMs < 0 ? 'behind' : 'ahead of'} the provider's.`;
-  const advice = 'Let the clock follow a time server (timedatectl set-ntp true).';
+  const advice = 'Synchronise the clock with a time server (timedatectl set-ntp true).';
   if (Math.abs(apartMs) >= SKEW_MS.fail) {
     return fail(`${message} Signed webhooks are refused from 300 s on.`, advice);
   }

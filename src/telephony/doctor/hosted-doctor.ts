@@ -81,7 +81,7 @@ async function accountFindings(examination: HostedExamination): Promise<Finding[
   const add = (key: string, title: string, outcome: CheckOutcome) =>
     findings.push({ key, title, ...outcome });
   if (report === undefined) {
-    add('numbers', 'Numbers', skip('The credentials come first.'));
+    add('numbers', 'Numbers', skip('Not checked: correct the credentials first.'));
     return findings;
   }
   add('account', 'Account', accountOutcome(report));
@@ -184,6 +184,6 @@ const ADVICE: CheckMeans['advice'] = {
 
 const remedies: ReadonlyMap<string, string> = new Map([
   ['PROVIDER_AUTH', "Store the credentials that the provider's console shows now."],
-  ['PROVIDER_CAPACITY', 'Try again in a minute: the account has no room for more requests.'],
+  ['PROVIDER_CAPACITY', 'Try again in a minute: the account has reached its limit of requests.'],
   ['PROVIDER_REFUSED', "The provider's own words say why; its console shows more."],
 ]);

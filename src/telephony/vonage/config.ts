@@ -43,7 +43,7 @@ const fields = {
     type: 'password',
     sensitive: true,
     description:
-      'In the dashboard under API settings. Checks that webhooks come from Vonage; no call can be held without it.',
+      'In the dashboard under API settings. Checks that webhooks come from Vonage; no call can be connected without it.',
   }),
   api_base_url: apiBaseUrlField({
     description: "Only for an account bound to a region: that region's address of the Voice API.",

@@ -218,7 +218,7 @@ function cycleProblems({ edges }: WorkflowDefinition): WorkflowProblem[] {
     }
     const closing = next.get(at);
     if (path.has(at) && closing !== undefined)
-      problems.push(edgeProblem(closing, 'data.condition', 'Edges taken always form a circle'));
+      problems.push(edgeProblem(closing, 'data.condition', 'Edges taken always form a cycle'));
     for (const id of path) done.add(id);
   }
   return problems;

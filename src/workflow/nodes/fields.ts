@@ -100,12 +100,12 @@ export const toolFields = {
 export const interruptible = z
   .boolean()
   .default(false)
-  .describe('Whether the caller may cut in while the agent speaks.');
+  .describe('Whether the caller may interrupt the agent.');
 
 export const withGlobalPrompt = z
   .boolean()
   .default(true)
-  .describe("Whether the global node's prompt stands above this one.");
+  .describe("Whether the global node's prompt precedes this one.");
 
 /** Longest language tag, or voice name of a service. */
 const NAME_CHARACTERS_MAX = 200;

@@ -54,18 +54,18 @@ const data = z.object({
   qa_voicemail_calls: z
     .boolean()
     .default(false)
-    .describe('Whether calls that a machine took are reviewed too.'),
+    .describe('Whether calls answered by a machine are reviewed too.'),
   qa_sample_rate: z
     .number()
     .min(1)
     .max(100)
     .default(100)
-    .describe('Percent of the calls that are reviewed, chosen by chance.'),
+    .describe('Percent of the calls that are reviewed, chosen at random.'),
   qa_use_workflow_llm: z
     .boolean()
     .default(true)
     .describe('Whether the gateway’s own language model reviews. Off: the one named below.'),
-  qa_provider: z.enum(REVIEW_PROVIDERS).optional().describe('Whose language model reviews.'),
+  qa_provider: z.enum(REVIEW_PROVIDERS).optional().describe('Provider of the language model that reviews.'),
   qa_model: z.string().max(200).default('default').describe('Its name; `default` for a usual one.'),
   qa_api_key: z.string().max(4_000).optional().describe('The key to it. Shown masked.'),
   qa_endpoint: z
@@ -82,7 +82,7 @@ export const qaNode = {
   displayName: 'QA Analysis',
   description: 'Lets a language model review calls that are over.',
   hint:
-    'Joined to nothing. What it finds stands in the annotations of the run under `qa_<node id>`, where ' +
+    'Joined to nothing. Its findings are in the annotations of the run under `qa_<node id>`, where ' +
     'webhooks may name it.',
   category: 'integration',
   icon: 'ClipboardCheck',

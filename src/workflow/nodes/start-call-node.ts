@@ -74,7 +74,7 @@ const data = z.object({
   pre_call_fetch_credential_uuid: z
     .string()
     .optional()
-    .describe('The stored credential that the request shows.'),
+    .describe('The stored credential that is sent with the request.'),
   pre_call_fetch_enabled: z
     .boolean()
     .optional()

@@ -12,7 +12,7 @@ export const TRIGGER_PATH_PATTERN = /^[A-Za-z0-9_-]+$/;
 
 const data = z.object({
   ...commonFields,
-  enabled: z.boolean().default(true).describe('Off: the address answers as if it were not there.'),
+  enabled: z.boolean().default(true).describe('Off: the address answers as if it did not exist.'),
   trigger_path: z
     .string()
     .optional()

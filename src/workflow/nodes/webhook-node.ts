@@ -38,7 +38,7 @@ const data = z.object({
     .string()
     .max(64)
     .optional()
-    .describe('The stored credential that the request shows.'),
+    .describe('The stored credential that is sent with the request.'),
   custom_headers: z
     .array(header)
     .max(HEADERS_MAX)
@@ -69,7 +69,7 @@ const payloadDefault = {
 export const webhookNode = {
   name: 'webhook',
   displayName: 'Webhook',
-  description: 'Tells another system about every call that is over.',
+  description: 'Sends a request to another system after every call.',
   hint:
     'Joined to nothing. Templates of the payload may name workflow_run_id, initial_context.<key>, ' +
     'gathered_context.<key>, cost_info.<key>, annotations.<key>, recording_url and transcript_url.',

@@ -15,17 +15,17 @@ export function isRequestUrl(template: string): boolean {
 
 /** The URL with its templates filled in. Throws TOOL_URL. */
 export function renderedUrl(template: string, context: Record<string, unknown>, now: number): URL {
-  if (!isRequestUrl(template)) throw wrong('its host is not written out');
+  if (!isRequestUrl(template)) throw wrong('its host is not fixed');
   const text = render(template, context, { now, encode: encoded });
   if (text.length > URL_CHARACTERS_MAX) throw wrong('it is too long');
-  if (!URL.canParse(text)) throw wrong('it is no URL');
+  if (!URL.canParse(text)) throw wrong('it is not a URL');
   const url = new URL(text);
   const origin = /^\w+:\/\/[^/?#]*/.exec(text)?.[0] ?? '';
   if (!template.startsWith(origin)) throw wrong('a template changes its host');
   // A value of `..` would leave the author's path.
   const path = /^[^?#]*/.exec(text.slice(origin.length))?.[0] ?? '';
   const isClimbing = placeholders(template).length > 0 && segments(url.pathname) !== segments(path);
-  if (isClimbing) throw wrong('a value leads out of its path');
+  if (isClimbing) throw wrong('a value leaves its path');
   url.hash = '';
   return url;
 }

@@ -245,7 +245,7 @@ describe("an organization's services", () => {
     [
       'a service of the reference that is not built',
       { provider: 'google_vertex', project_id: 'p', credentials: '{}' },
-      'This gateway does not have the provider google_vertex: it wants tokens of a service account; google takes a key of the Gemini API',
+      'This gateway does not have the provider google_vertex: it requires tokens of a service account; google accepts a key of the Gemini API',
     ],
     ["the reference's own provider", { provider: 'dograh' }, 'BYOK llm cannot use Dograh provider'],
     ['a wrong field', { ...openai, base_url: 'no' }, expect.stringMatching(/^base_url: /)],

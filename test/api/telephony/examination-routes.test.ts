@@ -171,8 +171,8 @@ describe('the examination of a PBX', () => {
       findings = async () => [
         address,
         { ...passed, verdict: 'fail', message, advice: null },
-        { ...passed, key: 'tls', verdict: 'skip', message: 'HTTP comes first.' },
-        { ...passed, key: 'modules', verdict: 'skip', message: 'The user comes first.' },
+        { ...passed, key: 'tls', verdict: 'skip', message: 'Not checked: correct HTTP first.' },
+        { ...passed, key: 'modules', verdict: 'skip', message: 'Not checked: correct the user first.' },
       ];
       seen.add(JSON.stringify((await call('POST', `${ROOT}/${id}/examine`)).body));
     }

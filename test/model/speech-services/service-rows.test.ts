@@ -67,11 +67,11 @@ describe('a service as it is stored', () => {
       storableService('stt', { provider, api_key: 'k', base_url: baseUrl });
     for (const address of ['http://localhost:10300', 'localhost:10300', '']) {
       expect(problemOf('wyoming', address)).toEqual({
-        problem: 'base_url: is no address that begins with tcp://',
+        problem: 'base_url: is not an address that begins with tcp://',
       });
     }
     expect(problemOf('deepgram', 'tcp://localhost')).toEqual({
-      problem: 'base_url: is no address that begins with ws://, wss://, http:// or https://',
+      problem: 'base_url: is not an address that begins with ws://, wss://, http:// or https://',
     });
   });
 

@@ -12,7 +12,7 @@ const LEFT_MS_MAX = 10_000;
  *  fail. */
 const REPEATS_MAX = 12;
 /** Says how slow the machine is, whatever the rows do. */
-const OF_MACHINE = 'a statement occupied the embedded database for long';
+const OF_MACHINE = 'a statement occupied the embedded database for a long time';
 
 const line = z.looseObject({
   level: z.string(),

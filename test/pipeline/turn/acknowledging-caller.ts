@@ -17,7 +17,7 @@ export interface Acknowledged {
 }
 
 export interface AcknowledgedOptions {
-  /** Of LONG, in pieces. */
+  /** Voice for each piece of LONG. */
   agent: ReadonlyMap<string, Voice>;
   stt: (clock: Clock) => SpeechToText;
   expectation: ExpectedInput;
@@ -50,7 +50,7 @@ export async function acknowledged(options: AcknowledgedOptions): Promise<Acknow
 export interface AcknowledgedShares {
   stopped: number;
   silent: number;
-  /** Of the calls in which the agent was paused. */
+  /** Pauses of the agent in those calls that had one. */
   pauses: number;
   pauseMsP50: number;
   pauseMsP95: number;

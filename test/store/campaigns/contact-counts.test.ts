@@ -27,7 +27,7 @@ describe.each(engines())('counts of campaigns on %s', (engine) => {
   const contactsOf = async (id: string): Promise<number | undefined> =>
     (await test.store.contacts.counts([id])).get(id)?.contacts;
 
-  /** Of five contacts two are fresh, one is reached, one failed after two attempts, one waits. */
+  /** Stores contacts: of each five, two are fresh, one is reached, one failed after two attempts, one waits. */
   async function seed(campaignId: string, contacts: number): Promise<void> {
     await test.sql(
       `insert into campaign_contacts

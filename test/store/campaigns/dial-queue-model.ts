@@ -19,7 +19,7 @@ export interface Chosen {
     | 'hang up'
     | 'note placed'
     | 'settle twice';
-  /** Of those that it can happen to. */
+  /** Index among the objects to which the step can happen. */
   which: number;
 }
 

@@ -34,7 +34,7 @@ function newRun(at: TestStore, { workflowId, definitionId, configurationId }: Ru
   };
 }
 
-/** Of another process at the same database. */
+/** Starts of another process at the same database. */
 function otherProcess(at: TestStore): { starts: IdempotentRunStarts; close: () => Promise<void> } {
   const { clock, log } = at;
   const ready = (): Promise<void> => Promise.resolve();

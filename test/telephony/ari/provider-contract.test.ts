@@ -19,7 +19,7 @@ import {
 
 const FRAME_MS = 20;
 
-/** Of the contract, for the reason named. */
+/** Cases of the contract that do not apply to a PBX, with the reason. */
 const notOfAPbx: Partial<Record<keyof typeof cases, string>> = {
   keyOfRepeated: 'A PBX sends events over its own connection, each once, and no webhooks.',
   connectedOnce: 'As above; a channel enters the application once.',

@@ -93,12 +93,12 @@ export function linesOf(capture: string): CaptureLine[] {
 
 export interface Replayed {
   provider: ProviderName;
-  /** Of each webhook, what was made of it in the call, and what is made of it here. */
+  /** The event of each webhook, as recorded in the call and as parsed here. */
   webhooks: { recorded: string; event: ProviderEvent }[];
-  /** Of the media socket, without audio. */
+  /** Events of the media socket, without audio. */
   media: MediaEvent[];
   audioFrames: number;
-  /** Of the dial's answer. */
+  /** Id of the call in the dial's answer. */
   callId: string;
 }
 

@@ -84,7 +84,7 @@ describe.each(hostedRows)('$name', (row) => {
     return { call, line, callId };
   }
 
-  /** Of status webhooks; an answer webhook has a status too. */
+  /** Statuses in status webhooks; an answer webhook has a status too. */
   const statuses = (): string[] =>
     gateway.events.flatMap((each, i) =>
       each.kind === 'status' && gateway.requests[i]?.url.includes('/answer/') === false

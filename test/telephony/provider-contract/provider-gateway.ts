@@ -137,7 +137,7 @@ export class ProviderGateway {
     answeredByUrl: string;
     transferUrl: string;
     resultUrl: string;
-    /** Of the destination of a warm transfer. */
+    /** URLs for the destination's leg of a warm transfer. */
     legUrls: { id: string; answerUrl: string; statusUrl: string; answeredByUrl: string };
   } {
     const { routes } = this.provider.webhook;

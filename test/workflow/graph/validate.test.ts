@@ -138,7 +138,7 @@ describe('validation of a workflow', () => {
     const always = { condition: 'Always' };
     const circle = [edge('1', '2'), edge('2', '3', always), edge('3', '2', always)];
     expect(messages(definition([start('1'), agent('2'), agent('3')], circle))).toEqual([
-      'Edges taken always form a circle',
+      'Edges taken always form a cycle',
     ]);
   });
 

@@ -77,7 +77,7 @@ const reportedError = z.strictObject({
   detail: path.optional(),
   code: path.optional(),
   kinds: names(kind).optional().describe('The kind of a fault by its code.'),
-  kind: kind.default('protocol').describe('Of a code that is not among them.'),
+  kind: kind.default('protocol').describe('Kind of any other code.'),
 });
 
 const address = {
@@ -103,7 +103,7 @@ const connection = {
 
 const wordList = z.strictObject({
   list: path,
-  when: when.optional().describe('Of an item that is a word.'),
+  when: when.optional().describe('Conditions of an item that is a word.'),
   word: path,
   start: path,
   end: path.optional(),
@@ -168,7 +168,7 @@ export const recognizerDescription = z
     terms: z
       .strictObject({
         count_max: z.int().min(1).max(100).default(100),
-        characters_max: z.int().min(1).max(100).default(100).describe('Of each.'),
+        characters_max: z.int().min(1).max(100).default(100).describe('Limit of each term.'),
       })
       .optional()
       .describe('What {terms} may have, where the service refuses more. Other terms are left out.'),
@@ -234,7 +234,7 @@ export const voiceDescription = z
     words: z
       .strictObject({
         when: when.optional(),
-        list: path.optional().describe('Of objects. Default: one word, or three lists.'),
+        list: path.optional().describe('Place of a list of objects. Default: one word, or three lists.'),
         word: path,
         start: path,
         end: path.optional(),
@@ -261,14 +261,14 @@ export const requestVoiceDescription = z
     body: template.describe('With {text}.'),
     audio: z.strictObject({
       in: z.enum(['body', 'json', 'events']).describe('events: JSON behind `data:`.'),
-      format: speechFormat.describe('Of samples without a WAV header.'),
-      path: path.optional().describe('Of json and events.'),
+      format: speechFormat.describe('Format of samples without a WAV header.'),
+      path: path.optional().describe('Place of the audio in json and events.'),
       encoding: encoding.default('base64'),
       skip: when.optional(),
     }),
     characters: path
       .optional()
-      .describe('Where the service says how many characters it bills. Of json and events.'),
+      .describe('Where the service says how many characters it bills, in json and events.'),
     errors: z.array(reportedError).max(READINGS_MAX).default([]),
   })
   .superRefine(({ path, query, headers, body, audio }, context) => {

@@ -14,7 +14,7 @@ const wyoming = z
     voice: voice
       .optional()
       .describe("A voice of the server: en_US-lessac-medium. Default: the server's."),
-    speaker: z.string().min(1).max(200).optional().describe('Of a voice with several speakers.'),
+    speaker: z.string().min(1).max(200).optional().describe('Speaker of a voice with several speakers.'),
     language: language.optional(),
     streaming: z
       .boolean()
@@ -73,7 +73,7 @@ const openAiCompatible = z
     sample_rate: z
       .union([8_000, 16_000, 22_050, 24_000, 44_100, 48_000].map((rate) => z.literal(rate)))
       .default(24_000)
-      .describe('Of audio without a WAV header.'),
+      .describe('Sample rate of audio without a WAV header.'),
   })
   .meta({
     title: 'OpenAI-compatible',

@@ -23,7 +23,7 @@ const SCHEMES = ['tcp', 'ws', 'wss', 'http', 'https'];
 function problemOf(input: unknown, protocol: RegExp): string | undefined {
   if (input === undefined) return undefined;
   const begins = SCHEMES.filter((scheme) => protocol.test(scheme)).map((scheme) => `${scheme}://`);
-  return `is no address that begins with ${begins.join(', ').replace(/, ([^,]*)$/, ' or $1')}`;
+  return `is not an address that begins with ${begins.join(', ').replace(/, ([^,]*)$/, ' or $1')}`;
 }
 
 /** Schema of an address to which a description adds its path and parameters. */

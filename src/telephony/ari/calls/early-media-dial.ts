@@ -79,6 +79,6 @@ async function untilEntered(
     if (answer.status !== NOT_YET) throw ariFaultOf(request, answer);
     await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
   }
-  const reason = 'the channel did not get to the application';
+  const reason = 'the channel did not enter the application';
   throw new GatewayError('PROVIDER_FAILED', { provider: 'ari', action: 'dial', reason });
 }

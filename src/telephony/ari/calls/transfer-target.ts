@@ -58,7 +58,7 @@ export class TransferTargetCall {
   ): Promise<void> {
     const lost = new AbortController();
     const either = AbortSignal.any([signal, this.gone, lost.signal]);
-    const reason = 'the audio to the colleague was lost';
+    const reason = 'the audio to the destination was lost';
     const onClosed = (): void => lost.abort(new GatewayError('PBX_MEDIA', { reason }));
     const leg = await this.#peer.openLeg(
       { peer: this.#peer, callId: this.channelId, channelId: this.channelId, onClosed },

@@ -46,22 +46,22 @@ export async function examineLink(context: CheckContext): Promise<LinkReport> {
       if (signal.aborted) return silent(account);
       tlsFault = tlsFaultOf(account, error);
       if (tlsFault === undefined) return unreached(account, error);
-      return pass(`${hostOf(account)} takes connections.`);
+      return pass(`${hostOf(account)} accepts connections.`);
     }
     return httpOutcome(account, answer);
   });
   const tls = tlsFault ?? (http.verdict === 'pass' ? tlsOutcome(account) : undefined);
   const isThere = tlsFault === undefined && http.verdict === 'pass';
-  const user = isThere ? userOutcome(account, answer) : skip('The connection comes first.');
+  const user = isThere ? userOutcome(account, answer) : skip('Not checked: correct the connection first.');
   const findings: Finding[] = [
     addressFinding(account),
     http,
-    { ...TLS, ...(tls ?? skip('HTTP comes first.')) },
+    { ...TLS, ...(tls ?? skip('Not checked: correct HTTP first.')) },
     { ...USER, ...user },
   ];
   const version = ariInfo.safeParse(answer?.body).data?.system?.version;
   if (answer?.status === 200 && version !== undefined) findings.push(await rights(context));
-  else findings.push({ ...RIGHTS, ...skip('The user comes first.') });
+  else findings.push({ ...RIGHTS, ...skip('Not checked: correct the user first.') });
   const isUsable = findings.every(({ verdict }) => verdict !== 'fail');
   return { findings, version: isUsable ? version : undefined };
 }
@@ -71,7 +71,7 @@ function addressFinding({ ari_endpoint }: AriAccount): Finding {
   if (url?.search || url?.hash) {
     return {
       ...ADDRESS,
-      ...fail('The address goes on after its path.', 'Remove what follows ? or #.'),
+      ...fail('The address has a query or a fragment.', 'Remove what follows ? or #.'),
     };
   }
   if (url?.username || url?.password) {
@@ -79,7 +79,7 @@ function addressFinding({ ari_endpoint }: AriAccount): Finding {
       ...ADDRESS,
       ...warn(
         'There is a user or a password in the address, which every user can see.',
-        'Leave them away: app_name and app_password are what counts.',
+        'Remove them: the gateway uses app_name and app_password.',
       ),
     };
   }
@@ -142,7 +142,7 @@ function faultsByWord(account: AriAccount): Readonly<Record<string, CheckOutcome
       `Nothing listens at ${host}.`,
       isLocal
         ? `That address is the machine (or the container) of the gateway itself. If Asterisk is there: enabled = yes in http.conf, then core reload; http show status shows the port. ${doubled}`
-        : `Asterisk's HTTP server is off or listens on 127.0.0.1 alone: enabled = yes and bindaddr in http.conf, then core reload; http show status tells the result. ${doubled}`,
+        : `Asterisk's HTTP server is off or listens on 127.0.0.1 alone: enabled = yes and bindaddr in http.conf, then core reload; http show status shows the result. ${doubled}`,
     ),
     ENOTFOUND: fail(
       `The name in ${host} is not known.`,
@@ -225,12 +225,12 @@ function httpOutcome(account: AriAccount, { status, body }: AriAnswer): CheckOut
   if (status === 403) {
     return fail(
       `${host} refuses every request of the gateway (403).`,
-      "Remove the gateway's address from what restrict (http.conf) or acl (ari.conf) keeps out.",
+      "Allow the gateway's address in restrict (http.conf) and acl (ari.conf).",
     );
   }
   if (status >= 300 && status < 400) {
     return fail(
-      `${host} sends the gateway elsewhere (${status}).`,
+      `${host} redirects the gateway (${status}).`,
       'Give the address at which ARI itself answers: redirects are not followed, as they would carry the password along.',
     );
   }
@@ -248,7 +248,7 @@ function httpOutcome(account: AriAccount, { status, body }: AriAnswer): CheckOut
 
 function tlsOutcome({ ari_endpoint }: AriAccount): CheckOutcome {
   const url = URL.parse(ari_endpoint);
-  if (url?.protocol === 'https:') return pass('The certificate is good.');
+  if (url?.protocol === 'https:') return pass('The certificate is valid.');
   if (isNear(url?.hostname ?? '')) return pass('Plain HTTP, in a network of your own.');
   return warn(
     'The password and what callers say go over the internet in clear.',

@@ -44,7 +44,7 @@ export async function examineAri(context: CheckContext, parts: MediaParts): Prom
     const isRisky = client?.verdict === 'fail';
     findings.push(
       isRisky
-        ? { ...MEDIA, ...skip('websocket_client.conf comes first.') }
+        ? { ...MEDIA, ...skip('Not checked: correct websocket_client.conf first.') }
         : await mediaFinding(context, { testApp, parts, choice }),
     );
     findings.push(...(await dialplanFindings(context, testApp)), ...refusedFindings(context));
@@ -98,6 +98,6 @@ async function bedFor(
     }
   });
   findings.push(events);
-  if (testApp === undefined) findings.push({ ...MEDIA, ...skip('Events come first.') });
+  if (testApp === undefined) findings.push({ ...MEDIA, ...skip('Not checked: correct the events first.') });
   return testApp;
 }

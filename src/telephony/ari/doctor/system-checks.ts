@@ -75,7 +75,7 @@ export function applicationFinding(context: CheckContext): Promise<Finding> {
     if (live?.state.kind === 'down' && live.state.code === 'PBX_APP_TAKEN') {
       return fail(
         `Another program has taken ${app} over and gets its calls.`,
-        'Give every program an application of its own (a second gateway: a configuration of its own), and stop the other one. ari show apps and ari show websocket sessions tell who it is.',
+        'Give every program an application of its own (a second gateway: a configuration of its own), and stop the other one. ari show apps and ari show websocket sessions show who it is.',
       );
     }
     const path = `applications/${encodeURIComponent(app)}`;

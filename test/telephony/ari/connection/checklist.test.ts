@@ -340,7 +340,7 @@ async function frameServer(take: (bytes: Buffer) => void): Promise<string> {
   return `ws://127.0.0.1:${port}/`;
 }
 
-/** Of each masked frame, by the lengths in their headers. */
+/** First byte of each masked frame, found by the lengths in their headers. */
 function firstBytes(bytes: Buffer): number[] {
   const found: number[] = [];
   for (let at = 0; at < bytes.length; ) {
