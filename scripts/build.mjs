@@ -2,7 +2,7 @@
 // parts, which it makes first, and the npm packages in a file each. Knows by a hash over all of these whether a build is up to date.
 // Standard output stays free: it may be that of a command that is built first.
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -21,7 +21,7 @@ const marker = 'dist/.built-from';
 /** Beside the sources, a build depends on these. */
 const settings = ['tsconfig.json', 'package-lock.json', 'scripts/bundle-packages.mjs'];
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(build() ? 0 : 1);
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit((await build()) ? 0 : 1);
 
 /** Whether dist/ was built from the files that are there. */
 export function isBuilt() {
@@ -29,37 +29,44 @@ export function isBuilt() {
   return existsSync(path) && readFileSync(path, 'utf8') === fingerprint();
 }
 
-/** Builds dist/ anew. False if a step failed (and has said why). */
-export function build() {
-  if (!run('scripts/extract-vad.mjs')) return false;
-  renewAddon();
+/** Builds dist/ anew. False if a step failed (and has said why). `run` runs a script by a name and its path; `addon`
+ *  is settled once the native addon has been made, if it is made meanwhile. */
+export async function build({ run = runScript, addon = Promise.resolve() } = {}) {
+  if (!(await run('weights', 'scripts/extract-vad.mjs'))) return false;
   rmSync(join(root, 'dist'), { recursive: true, force: true });
-  if (!run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')) return false;
+  const isCompiled = (await Promise.all([compile(run), addon.then(() => renewAddon(run))]))[0];
+  if (!isCompiled) return false;
   for (const { from, to } of copies()) {
     mkdirSync(dirname(join(root, to)), { recursive: true });
     copyFileSync(join(root, from), join(root, to));
   }
-  if (!run('scripts/bundle-packages.mjs')) return false;
   writeFileSync(join(root, marker), fingerprint());
   return true;
 }
 
+async function compile(run) {
+  const isCompiled = await run('tsc', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.json');
+  return isCompiled && (await run('esbuild', 'scripts/bundle-packages.mjs'));
+}
+
 /** An addon is made by npm run build:native alone: the build must not depend on what compiler a machine happens
  *  to have. One that was made is made again for other sources; without it WebAssembly serves. */
-function renewAddon() {
+async function renewAddon(run) {
   if (!existsSync(join(root, 'native/build/kernels.node'))) return;
-  if (run('scripts/build-native.mjs', '--renew')) return;
+  if (await run('C compiler', 'scripts/build-native.mjs', '--renew')) return;
   console.error(
     'The native addon is of other sources and could not be made again: going on without it.',
   );
 }
 
 /** Runs a script of Node's in the project's folder; whether it succeeded. */
-function run(script, ...args) {
+async function runScript(_name, script, ...args) {
   const stdio = ['ignore', process.stderr.fd, process.stderr.fd];
-  return (
-    spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio }).status === 0
-  );
+  const child = spawn(process.execPath, [join(root, script), ...args], { cwd: root, stdio });
+  return await new Promise((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
 }
 
 /** Files that go into dist/ as they are: `src/store/migrations/0001.sql`, `native/kernels.wasm`, ... */

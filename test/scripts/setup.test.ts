@@ -16,6 +16,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+const SCRIPTS = [
+  ...['setup.mjs', 'build.mjs', 'installed.mjs'],
+  ...['progress.mjs', 'child-steps.mjs', 'speech-packages.mjs'],
+];
 let folder: string;
 
 type Packages = Record<string, object>;
@@ -27,9 +31,7 @@ const elsewhere = { ...binding, os: ['plan9'], cpu: [process.arch] };
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'patchbay-setup-'));
-  for (const script of ['setup.mjs', 'build.mjs', 'installed.mjs']) {
-    cpSync(`scripts/${script}`, join(folder, 'scripts', script));
-  }
+  for (const script of SCRIPTS) cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   file('scripts/bundle-packages.mjs', '');
   file('scripts/extract-vad.mjs', '');
   file('src/main.ts', 'one');
