@@ -186,6 +186,16 @@ describe('the set-up', () => {
     expect(readFileSync(join(folder, 'built'), 'utf8')).toBe('xx');
   });
 
+  it('leaves the types to the checks, as they take longer than the build', () => {
+    setUp();
+    file(
+      'node_modules/typescript/bin/tsc',
+      `${compiler} fs.writeFileSync('asked', process.argv.join());`,
+    );
+    setUp('--build');
+    expect(readFileSync(join(folder, 'asked'), 'utf8')).toMatch(/,-p,tsconfig.json,--noCheck$/);
+  });
+
   it.runIf(process.platform === 'linux')('compiles the kernels before the build, once', () => {
     setUp();
     file('node_modules/typescript/bin/tsc', compiler);
