@@ -34,7 +34,9 @@ export class ChildSteps {
       detached: isGroup && process.platform !== 'win32',
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const take = onLine ?? ((line) => this.#progress.print(`[${name}] ${line}`, process.stderr));
+    const print = (line) =>
+      line !== '' && this.#progress.print(`[${name}] ${line}`, process.stderr);
+    const take = onLine ?? print;
     for (const stream of [child.stdout, child.stderr])
       createInterface({ input: stream }).on('line', take);
     child.once('error', ({ message }) => take(message));

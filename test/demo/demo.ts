@@ -1,5 +1,5 @@
 // `npm run demo`: a gateway on its embedded defaults, set up through its HTTP API; a second process that
-// plays the provider; one call in and one call out at the same time. Prints what is said, judges what came of it, and exits
+// plays the provider; one call in and, beside it, one call out. Prints what is said, judges what came of it, and exits
 // with 1 unless all is well. `--keep` leaves the gateway running. `--provider NAME` plays another hosted provider
 // (test/fakes/hosted/hosted-rows.ts); `ari` holds the calls over a simulated Asterisk, `--ari-url http://user:password@host:port` over a real one. `--services vosk`, `wyoming` or
 // `openai` has a recogniser and a voice in programs of their own, behind that protocol.
@@ -15,9 +15,9 @@ import { ApiClient } from './api-client.ts';
 import { formatLine } from './conversation.ts';
 import { demoServices, useServices } from './demo-services.ts';
 import { Gateway } from './gateway.ts';
+import { type CallOutput, holdOverlapping } from './overlapping-calls.ts';
 import { ProviderLink, type ProviderPlayed } from './provider-link.ts';
 import { inbound, outbound, type Scenario } from './scenario.ts';
-import { type Section, Sections } from './sections.ts';
 import { type CallMeans, holdInbound, holdOutbound, setUp } from './two-calls.ts';
 import { type CallResult, faultsOf } from './verdict.ts';
 
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   const dataFolder = join(folder, 'data');
   console.log('Starting the gateway on its embedded defaults ...');
   const starting = Gateway.start({ dataFolder, logFile, port: await freePort() });
-  const gateway = await progress.during('starting', starting);
+  const gateway = await progress.during('starting the gateway', starting);
   console.log(`The gateway runs at ${gateway.url}; its log is ${logFile}`);
   const recogniser = process.env['PATCHBAY_STT'] !== 'none' && !gateway.keypadOnly;
   console.log(
@@ -82,51 +82,35 @@ async function holdCalls(gateway: Gateway, recogniser: boolean): Promise<string[
   }
 }
 
-/** At the same time; the outbound call is printed behind the inbound one. */
+/** The outbound call runs beside the inbound one, and is printed behind it. */
 async function holdBoth(means: Omit<CallMeans, 'onLine'>): Promise<string[]> {
-  const sections = new Sections((line) => progress.print(line));
-  console.log('Two calls run at the same time; what is said in the second one follows the first.');
-  const faults = await Promise.all([
-    holdOne(sections.open(), {
-      ...{ scenario: inbound, title: `${inbound.callerNumber} calls ${inbound.agentName}` },
-      hold: (onLine) => holdInbound({ ...means, onLine }),
-    }),
-    holdOne(sections.open(), {
-      ...{ scenario: outbound, title: `${outbound.agentName} calls ${outbound.callerNumber}` },
-      hold: (onLine) => holdOutbound({ ...means, onLine }),
-    }),
-  ]);
-  return faults.flat();
-}
-
-/** Prints a call and its summary; what is wrong with it. */
-async function holdOne(
-  section: Section,
-  call: {
-    scenario: Scenario;
-    title: string;
-    hold: (onLine: CallMeans['onLine']) => Promise<CallResult>;
-  },
-): Promise<string[]> {
-  const { title, scenario } = call;
-  section.print(`\n${title}\n${'-'.repeat(title.length)}`);
-  const held = call.hold((line) => section.print(formatLine(line)));
-  try {
-    return conclude(await progress.during(`${scenario.direction} call`, held), section);
-  } catch (error) {
-    return [`the ${scenario.direction} call did not finish: ${String(error)}`];
-  } finally {
-    section.close();
-  }
+  console.log('The second call begins while the first one lasts, and is printed behind it.');
+  const calls = [
+    { scenario: inbound, hold: holdInbound },
+    { scenario: outbound, hold: holdOutbound },
+  ].map(({ scenario, hold }) => async (output: CallOutput) => {
+    output.print(heading(scenario));
+    const onLine: CallMeans['onLine'] = (line) => {
+      output.print(formatLine(line));
+      if (line.who === 'caller') output.started();
+    };
+    const name = `${scenario.direction} call`;
+    return conclude(await progress.during(name, hold({ ...means, onLine })), output);
+  });
+  const held = await holdOverlapping(calls, (line) => progress.print(line));
+  return held.flatMap((result, nth) => {
+    if (result.status === 'fulfilled') return result.value;
+    return [`the ${nth === 0 ? 'inbound' : 'outbound'} call failed: ${String(result.reason)}`];
+  });
 }
 
 /** Writes the call's files, prints its summary, and says what is wrong with it. */
-function conclude(result: CallResult, section: Section): string[] {
+function conclude(result: CallResult, output: CallOutput): string[] {
   const files = join(folder, `run-${result.run.id}`);
   mkdirSync(files, { recursive: true });
   writeFileSync(join(files, 'recording.wav'), result.recording);
   writeFileSync(join(files, 'transcript.txt'), result.transcript);
-  for (const line of summary(result, files)) section.print(line);
+  for (const line of summary(result, files)) output.print(line);
   return faultsOf(result).map((fault) => `${result.scenario.direction} call: ${fault}`);
 }
 
@@ -167,4 +151,11 @@ function playedBy(provider: string, ariUrl: string): ProviderPlayed {
   const { name } = hostedRow(provider);
   if (name === 'ari') throw new Error('Asterisk is no hosted provider');
   return { name };
+}
+
+function heading({ direction, agentName, callerNumber }: Scenario): string {
+  const [caller, called] =
+    direction === 'inbound' ? [callerNumber, agentName] : [agentName, callerNumber];
+  const text = `${caller} calls ${called}`;
+  return `\n${text}\n${'-'.repeat(text.length)}`;
 }
