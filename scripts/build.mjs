@@ -2,7 +2,7 @@
 // each npm package bundled into one file. A hash over all of these shows whether a build is up to date. Writes nothing
 // to standard output, which may be that of a command that is built first.
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   copyFileSync,
@@ -21,7 +21,8 @@ const marker = 'dist/.built-from';
 /** Files on which a build depends in addition to the sources. */
 const settings = ['tsconfig.json', 'package-lock.json', 'scripts/bundle-packages.mjs'];
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(build() ? 0 : 1);
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.exit((await build({ checksTypes: true })) ? 0 : 1);
 
 /** Whether dist/ was built from the files that are there. */
 export function isBuilt() {
@@ -29,37 +30,51 @@ export function isBuilt() {
   return existsSync(path) && readFileSync(path, 'utf8') === fingerprint();
 }
 
-/** Builds dist/ from scratch. Returns false if a step failed, which has printed why. */
-export function build() {
-  if (!run('scripts/extract-vad.mjs')) return false;
-  renewAddon();
+/** Builds dist/ from scratch. Returns false if a step failed, which has printed why.
+ *  `run` runs a script by a name and its path. `addon` is settled once the native addon has been made, if it is made
+ *  meanwhile. `checksTypes` takes three times as long for the same files; `npm test` checks them in any case. */
+export async function build({
+  run = runScript,
+  addon = Promise.resolve(),
+  checksTypes = false,
+} = {}) {
+  if (!(await run('weights', 'scripts/extract-vad.mjs'))) return false;
   rmSync(join(root, 'dist'), { recursive: true, force: true });
-  if (!run('node_modules/typescript/bin/tsc', '-p', 'tsconfig.json')) return false;
+  const compiling = compile(run, checksTypes ? [] : ['--noCheck']);
+  await addon.then(() => renewAddon(run));
+  if (!(await compiling)) return false;
   for (const { from, to } of copies()) {
     mkdirSync(dirname(join(root, to)), { recursive: true });
     copyFileSync(join(root, from), join(root, to));
   }
-  if (!run('scripts/bundle-packages.mjs')) return false;
   writeFileSync(join(root, marker), fingerprint());
   return true;
 }
 
+async function compile(run, options) {
+  const compiler = 'node_modules/typescript/bin/tsc';
+  if (!(await run('tsc', compiler, '-p', 'tsconfig.json', ...options))) return false;
+  return await run('esbuild', 'scripts/bundle-packages.mjs');
+}
+
 /** Rebuilds an existing addon for changed sources. Only npm run build:native creates one: the build must not depend
  *  on the compiler of a machine. Without an addon WebAssembly is used. */
-function renewAddon() {
+async function renewAddon(run) {
   if (!existsSync(join(root, 'native/build/kernels.node'))) return;
-  if (run('scripts/build-native.mjs', '--renew')) return;
+  if (await run('C compiler', 'scripts/build-native.mjs', '--renew')) return;
   console.error(
     'The native addon is of other sources and could not be made again: going on without it.',
   );
 }
 
 /** Runs a Node script in the project's folder. Returns whether it succeeded. */
-function run(script, ...args) {
+async function runScript(_name, script, ...args) {
   const stdio = ['ignore', process.stderr.fd, process.stderr.fd];
-  return (
-    spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio }).status === 0
-  );
+  const child = spawn(process.execPath, [join(root, script), ...args], { cwd: root, stdio });
+  return await new Promise((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
 }
 
 /** Files that are copied to dist/ unchanged: `src/store/migrations/0001.sql`, `native/kernels.wasm`, ... */

@@ -50,5 +50,5 @@ async function buildIfNeeded() {
   const { isBuilt, build } = await import('./build.mjs');
   if (isBuilt()) return;
   process.stderr.write('Building ...\n');
-  if (!build()) process.exit(1);
+  if (!(await build())) process.exit(1);
 }

@@ -1,5 +1,5 @@
 // `npm run demo`: a gateway on its embedded defaults, set up through its HTTP API; a second process that
-// plays the provider; one call in, one call out. Prints what is said, judges what came of it, and exits
+// plays the provider; one call in and, beside it, one call out. Prints what is said, judges what came of it, and exits
 // with 1 unless all is well. `--keep` leaves the gateway running. `--provider NAME` plays another hosted provider
 // (test/fakes/hosted/hosted-rows.ts); `ari` holds the calls over a simulated Asterisk, `--ari-url http://user:password@host:port` over a real one. `--services vosk`, `wyoming` or
 // `openai` has a recogniser and a voice in programs of their own, behind that protocol.
@@ -7,6 +7,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Progress } from '../../scripts/progress.mjs';
 import { freePort } from '../fakes/free-port.ts';
 import { hostedRow } from '../fakes/hosted/hosted-rows.ts';
 import type { Peer } from '../peers/peer.ts';
@@ -14,8 +15,9 @@ import { ApiClient } from './api-client.ts';
 import { formatLine } from './conversation.ts';
 import { demoServices, useServices } from './demo-services.ts';
 import { Gateway } from './gateway.ts';
+import { type CallOutput, holdOverlapping } from './overlapping-calls.ts';
 import { ProviderLink, type ProviderPlayed } from './provider-link.ts';
-import { inbound, outbound } from './scenario.ts';
+import { inbound, outbound, type Scenario } from './scenario.ts';
 import { type CallMeans, holdInbound, holdOutbound, setUp } from './two-calls.ts';
 import { type CallResult, faultsOf } from './verdict.ts';
 
@@ -33,13 +35,16 @@ const services = demoServices(options.services);
 const model = Boolean(process.env['OPENAI_BASE_URL'] || process.env['OPENAI_API_KEY']);
 const folder = resolve('demo-output', new Date().toISOString().slice(0, 19).replaceAll(':', ''));
 
+const progress = new Progress('');
+
 await main();
 
 async function main(): Promise<void> {
   const logFile = join(folder, 'gateway.log');
   const dataFolder = join(folder, 'data');
   console.log('Starting the gateway on its embedded defaults ...');
-  const gateway = await Gateway.start({ dataFolder, logFile, port: await freePort() });
+  const starting = Gateway.start({ dataFolder, logFile, port: await freePort() });
+  const gateway = await progress.during('starting the gateway', starting);
   console.log(`The gateway runs at ${gateway.url}; its log is ${logFile}`);
   const recogniser = process.env['PATCHBAY_STT'] !== 'none' && !gateway.keypadOnly;
   console.log(
@@ -51,49 +56,65 @@ async function main(): Promise<void> {
   else console.log(`\n${faults.map((fault) => `FAULT: ${fault}`).join('\n')}`);
   process.exitCode = faults.length === 0 ? 0 : 1;
   if (keep) await stay(gateway);
-  await gateway.stop();
+  await progress.during('stopping the gateway', gateway.stop());
   rmSync(dataFolder, { recursive: true, force: true });
 }
 
 /** What is wrong with the two calls. */
 async function holdCalls(gateway: Gateway, recogniser: boolean): Promise<string[]> {
-  const faults: string[] = [];
   let provider: ProviderLink | undefined;
   let peers: Peer[] = [];
   try {
-    const link = await ProviderLink.start(gateway.url, recogniser, played);
+    const starting = ProviderLink.start(gateway.url, recogniser, played);
+    const link = await progress.during('starting the provider', starting);
     provider = link.provider;
     const api = new ApiClient(gateway.url, await gateway.firstKey());
-    const agents = await setUp(api, link.apiUrl, played.name);
+    const agents = await progress.during('setting up', setUp(api, link.apiUrl, played.name));
     peers = await useServices(api, services);
     if (peers.length > 0)
       console.log(`Recogniser and voice are programs of their own, over ${services}.`);
-    const onLine: CallMeans['onLine'] = (line) => console.log(formatLine(line));
-    const means = { api, provider, agents, recogniser, model, onLine };
-    heading(`${inbound.callerNumber} calls ${inbound.agentName}`);
-    faults.push(...conclude(await holdInbound(means)));
-    heading(`${outbound.agentName} calls ${outbound.callerNumber}`);
-    faults.push(...conclude(await holdOutbound(means)));
+    return await holdBoth({ api, provider, agents, recogniser, model });
   } catch (error) {
-    faults.push(`the demo did not finish: ${String(error)}`);
+    return [`the demo did not finish: ${String(error)}`];
   } finally {
     for (const peer of peers) await peer.stop();
     provider?.stop();
   }
-  return faults;
+}
+
+/** The outbound call runs beside the inbound one, and is printed behind it. */
+async function holdBoth(means: Omit<CallMeans, 'onLine'>): Promise<string[]> {
+  console.log('The second call begins while the first one lasts, and is printed behind it.');
+  const calls = [
+    { scenario: inbound, hold: holdInbound },
+    { scenario: outbound, hold: holdOutbound },
+  ].map(({ scenario, hold }) => async (output: CallOutput) => {
+    output.print(heading(scenario));
+    const onLine: CallMeans['onLine'] = (line) => {
+      output.print(formatLine(line));
+      if (line.who === 'caller') output.started();
+    };
+    const name = `${scenario.direction} call`;
+    return conclude(await progress.during(name, hold({ ...means, onLine })), output);
+  });
+  const held = await holdOverlapping(calls, (line) => progress.print(line));
+  return held.flatMap((result, nth) => {
+    if (result.status === 'fulfilled') return result.value;
+    return [`the ${nth === 0 ? 'inbound' : 'outbound'} call failed: ${String(result.reason)}`];
+  });
 }
 
 /** Writes the call's files, prints its summary, and says what is wrong with it. */
-function conclude(result: CallResult): string[] {
+function conclude(result: CallResult, output: CallOutput): string[] {
   const files = join(folder, `run-${result.run.id}`);
   mkdirSync(files, { recursive: true });
   writeFileSync(join(files, 'recording.wav'), result.recording);
   writeFileSync(join(files, 'transcript.txt'), result.transcript);
-  summarize(result, files);
+  for (const line of summary(result, files)) output.print(line);
   return faultsOf(result).map((fault) => `${result.scenario.direction} call: ${fault}`);
 }
 
-function summarize({ run, caller, scenario }: CallResult, files: string): void {
+function summary({ run, caller, scenario }: CallResult, files: string): string[] {
   const values = run.gathered_context?.['extracted_variables'] ?? {};
   const waited = caller.waitedMs.map((ms) => `${(ms / 1_000).toFixed(2)} s`).join(', ');
   const yields = caller.interruptions.map(({ silentAfterMs }) =>
@@ -110,8 +131,8 @@ function summarize({ run, caller, scenario }: CallResult, files: string): void {
     ['transcript', String(run.transcript_url)],
     ['', join(files, 'transcript.txt')],
   ];
-  console.log(`\nThe ${scenario.direction} call:`);
-  for (const [name = '', text = ''] of rows) console.log(`  ${name.padEnd(12)} ${text}`);
+  const lines = rows.map(([name = '', text = '']) => `  ${name.padEnd(12)} ${text}`);
+  return [`\nThe ${scenario.direction} call:`, ...lines];
 }
 
 /** Waits for the gateway to be stopped by the person who watches. */
@@ -132,6 +153,9 @@ function playedBy(provider: string, ariUrl: string): ProviderPlayed {
   return { name };
 }
 
-function heading(text: string): void {
-  console.log(`\n${text}\n${'-'.repeat(text.length)}`);
+function heading({ direction, agentName, callerNumber }: Scenario): string {
+  const [caller, called] =
+    direction === 'inbound' ? [callerNumber, agentName] : [agentName, callerNumber];
+  const text = `${caller} calls ${called}`;
+  return `\n${text}\n${'-'.repeat(text.length)}`;
 }

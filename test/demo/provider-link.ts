@@ -40,7 +40,12 @@ export const providerNews = z.discriminatedUnion('type', [
     endedBy: z.enum(['caller', 'gateway']),
     facts: callerFacts,
   }),
-  z.object({ type: z.literal('failed'), reason: z.string() }),
+  /** Without a direction: of both calls. */
+  z.object({
+    type: z.literal('failed'),
+    direction: directionSchema.optional(),
+    reason: z.string(),
+  }),
 ]);
 export type ProviderNews = z.infer<typeof providerNews>;
 export type CallEnded = Extract<ProviderNews, { type: 'ended' }>;
@@ -81,7 +86,7 @@ export class ProviderLink {
 
   /** Rings the gateway (inbound), or answers when it rings (outbound); resolves when the call is over. */
   async call(direction: ProviderOrder['direction'], app = ''): Promise<CallEnded> {
-    const ended = this.#next('ended', (news) => news.direction === direction);
+    const ended = this.#next('ended', direction);
     this.#child.send({ type: 'call', direction, app } satisfies ProviderOrder);
     return await ended;
   }
@@ -91,9 +96,10 @@ export class ProviderLink {
     this.#child.kill();
   }
 
+  /** The next one of a type, of the call in `direction` if one is given. */
   async #next<T extends ProviderNews['type']>(
     type: T,
-    isMeant: (news: Extract<ProviderNews, { type: T }>) => boolean = () => true,
+    direction?: ProviderOrder['direction'],
   ): Promise<Extract<ProviderNews, { type: T }>> {
     return await new Promise((resolve, reject) => {
       const finish = (act: () => void): void => {
@@ -102,7 +108,8 @@ export class ProviderLink {
         act();
       };
       const listener = (news: ProviderNews): void => {
-        if (isNews(news, type) && isMeant(news)) finish(() => resolve(news));
+        if (isOfAnother(news, direction)) return;
+        if (isNews(news, type)) finish(() => resolve(news));
         else if (news.type === 'failed') finish(() => reject(new Error(news.reason)));
       };
       const timer = setTimeout(
@@ -112,6 +119,12 @@ export class ProviderLink {
       this.#listeners.add(listener);
     });
   }
+}
+
+/** It concerns the call in the other direction alone. */
+function isOfAnother(news: ProviderNews, direction?: ProviderOrder['direction']): boolean {
+  if (!('direction' in news) || news.direction === undefined) return false;
+  return direction !== undefined && news.direction !== direction;
 }
 
 function isNews<T extends ProviderNews['type']>(

@@ -21,7 +21,9 @@ process.on('message', (message) => {
   const order = providerOrder.parse(message);
   hold(order).then(
     (report) => tell({ type: 'ended', direction: order.direction, ...report }),
-    (error: unknown) => tell({ type: 'failed', reason: String(error) }),
+    (error: unknown) => {
+      tell({ type: 'failed', direction: order.direction, reason: String(error) });
+    },
   );
 });
 process.once('disconnect', () => process.exit(0));

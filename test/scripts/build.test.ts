@@ -65,6 +65,14 @@ describe('the build alone', () => {
     expect(readFileSync(join(folder, 'dist/main.js'), 'utf8')).toBe('older');
   });
 
+  it('checks types, unlike the build of a start', () => {
+    const compiler = "const fs = require('node:fs'); fs.mkdirSync('dist', { recursive: true });";
+    const notes = "fs.writeFileSync('asked', process.argv.slice(2).join(' '));";
+    file('node_modules/typescript/bin/tsc', `${compiler} ${notes}`);
+    build();
+    expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe('-p tsconfig.json');
+  });
+
   it('makes an addon of other sources again, or goes on without it', () => {
     file('native/build/kernels.node', 'of other sources');
     file('scripts/build-native.mjs', 'console.log(process.argv[2]);');

@@ -16,6 +16,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+const SCRIPTS = [
+  ...['setup.mjs', 'build.mjs', 'installed.mjs'],
+  ...['progress.mjs', 'child-steps.mjs', 'speech-packages.mjs'],
+];
 let folder: string;
 
 type Packages = Record<string, object>;
@@ -27,9 +31,7 @@ const elsewhere = { ...binding, os: ['plan9'], cpu: [process.arch] };
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'patchbay-setup-'));
-  for (const script of ['setup.mjs', 'build.mjs', 'installed.mjs']) {
-    cpSync(`scripts/${script}`, join(folder, 'scripts', script));
-  }
+  for (const script of SCRIPTS) cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   file('scripts/bundle-packages.mjs', '');
   file('scripts/extract-vad.mjs', '');
   file('src/main.ts', 'one');
@@ -182,6 +184,16 @@ describe('the set-up', () => {
     file('src/main.ts', 'two');
     setUp('--build');
     expect(readFileSync(join(folder, 'built'), 'utf8')).toBe('xx');
+  });
+
+  it('leaves the types to the checks, as they take longer than the build', () => {
+    setUp();
+    file(
+      'node_modules/typescript/bin/tsc',
+      `${compiler} fs.writeFileSync('asked', process.argv.join());`,
+    );
+    setUp('--build');
+    expect(readFileSync(join(folder, 'asked'), 'utf8')).toMatch(/,-p,tsconfig.json,--noCheck$/);
   });
 
   it.runIf(process.platform === 'linux')('compiles the kernels before the build, once', () => {
