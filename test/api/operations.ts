@@ -5,6 +5,7 @@ import { isObject } from '../../src/std/json.ts';
 export interface Parameter {
   name: string;
   in: string;
+  required?: boolean;
   schema: unknown;
 }
 

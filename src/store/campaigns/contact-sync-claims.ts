@@ -156,7 +156,8 @@ export async function failSync(
         logs: logged(context, {
           level: 'error',
           event: 'source_sync_failed',
-          message: 'The contact file could not be read: correct it and create a new campaign with it',
+          message:
+            'The contact file could not be read: correct it and create a new campaign with it',
           details: { error },
         }),
       })

@@ -48,7 +48,9 @@ export class DatabaseMaintenance {
       query_timeout: STEP_MS_MAX,
       connectionTimeoutMillis: STEP_MS_MAX,
     });
-    client.on('error', (error) => this.#log.warn({ err: error }, 'maintenance lost its connection'));
+    client.on('error', (error) =>
+      this.#log.warn({ err: error }, 'maintenance lost its connection'),
+    );
     await client.connect();
     try {
       if (await isCheckpointDue(client)) {

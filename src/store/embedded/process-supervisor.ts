@@ -162,7 +162,10 @@ export class EmbeddedDatabase {
     if (now - this.#slowReportedMs < SLOW_EVERY_MS) return;
     this.#slowReportedMs = now;
     const statement = String(sql).slice(0, SQL_CHARACTERS_MAX);
-    log.warn({ traffic, ms, statement }, 'a statement occupied the embedded database for a long time');
+    log.warn(
+      { traffic, ms, statement },
+      'a statement occupied the embedded database for a long time',
+    );
   }
 
   #startLater(): void {

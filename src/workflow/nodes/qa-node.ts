@@ -65,7 +65,10 @@ const data = z.object({
     .boolean()
     .default(true)
     .describe('Whether the gateway’s own language model reviews. Off: the one named below.'),
-  qa_provider: z.enum(REVIEW_PROVIDERS).optional().describe('Provider of the language model that reviews.'),
+  qa_provider: z
+    .enum(REVIEW_PROVIDERS)
+    .optional()
+    .describe('Provider of the language model that reviews.'),
   qa_model: z.string().max(200).default('default').describe('Its name; `default` for a usual one.'),
   qa_api_key: z.string().max(4_000).optional().describe('The key to it. Shown masked.'),
   qa_endpoint: z

@@ -172,7 +172,12 @@ describe('the examination of a PBX', () => {
         address,
         { ...passed, verdict: 'fail', message, advice: null },
         { ...passed, key: 'tls', verdict: 'skip', message: 'Not checked: correct HTTP first.' },
-        { ...passed, key: 'modules', verdict: 'skip', message: 'Not checked: correct the user first.' },
+        {
+          ...passed,
+          key: 'modules',
+          verdict: 'skip',
+          message: 'Not checked: correct the user first.',
+        },
       ];
       seen.add(JSON.stringify((await call('POST', `${ROOT}/${id}/examine`)).body));
     }

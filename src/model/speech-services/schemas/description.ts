@@ -234,7 +234,9 @@ export const voiceDescription = z
     words: z
       .strictObject({
         when: when.optional(),
-        list: path.optional().describe('Place of a list of objects. Default: one word, or three lists.'),
+        list: path
+          .optional()
+          .describe('Place of a list of objects. Default: one word, or three lists.'),
         word: path,
         start: path,
         end: path.optional(),

@@ -14,7 +14,12 @@ const wyoming = z
     voice: voice
       .optional()
       .describe("A voice of the server: en_US-lessac-medium. Default: the server's."),
-    speaker: z.string().min(1).max(200).optional().describe('Speaker of a voice with several speakers.'),
+    speaker: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('Speaker of a voice with several speakers.'),
     language: language.optional(),
     streaming: z
       .boolean()

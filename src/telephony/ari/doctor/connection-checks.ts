@@ -52,7 +52,9 @@ export async function examineLink(context: CheckContext): Promise<LinkReport> {
   });
   const tls = tlsFault ?? (http.verdict === 'pass' ? tlsOutcome(account) : undefined);
   const isThere = tlsFault === undefined && http.verdict === 'pass';
-  const user = isThere ? userOutcome(account, answer) : skip('Not checked: correct the connection first.');
+  const user = isThere
+    ? userOutcome(account, answer)
+    : skip('Not checked: correct the connection first.');
   const findings: Finding[] = [
     addressFinding(account),
     http,

@@ -98,6 +98,7 @@ async function bedFor(
     }
   });
   findings.push(events);
-  if (testApp === undefined) findings.push({ ...MEDIA, ...skip('Not checked: correct the events first.') });
+  if (testApp === undefined)
+    findings.push({ ...MEDIA, ...skip('Not checked: correct the events first.') });
   return testApp;
 }

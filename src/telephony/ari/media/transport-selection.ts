@@ -157,7 +157,11 @@ function judgeMedia(release: Release, version: string): ReleaseVerdict {
       advice: BEST,
     };
   }
-  return { verdict: 'pass', message: `Asterisk ${version} has all features that the gateway uses.`, advice: null };
+  return {
+    verdict: 'pass',
+    message: `Asterisk ${version} has all features that the gateway uses.`,
+    advice: null,
+  };
 }
 
 function hasSince({ major, minor }: Release, since: Readonly<Record<number, number>>): boolean {
