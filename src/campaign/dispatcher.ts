@@ -129,7 +129,7 @@ export class Dispatcher {
     this.#roundMs = clock.monotonicMs() - startedMs;
   }
 
-  /** The next round's claims are made after the interval and the round's own duration: without the latter, turns
+  /** The next round's claims are made after the interval and the time of the round itself: without the latter, turns
    *  would be lost. */
   get #horizonMs(): number {
     return HORIZON_MS + Math.min(HORIZON_MS, this.#roundMs);

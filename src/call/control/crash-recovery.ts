@@ -53,8 +53,8 @@ export class CrashRecovery {
     return closed;
   }
 
-  /** Media can come from now on: calls that ring are answered by `answerAgain`, which returns false for one that is to be
-   *  closed. Called once. */
+  /** Answers ringing calls by `answerAgain`, as media can come from now on; it returns false for a call that is to
+   *  be closed. Called once. */
   serve(answerAgain: AnswerAgain): void {
     this.#answerAgain = answerAgain;
     void this.#answerLeft();

@@ -50,7 +50,7 @@ serviceContract({
     const settings = { provider: 'azure_speech', api_key: key, base_url: url };
     return createSttService(sttServices.azure_speech.parse(settings), means);
   },
-  pauseMs: 400,
+  pausesMs: [500],
   wordsMost: 1,
   finals: { never: 'timeout', twice: 'given' },
   isOrdering: false,

@@ -64,7 +64,7 @@ for (const provider of presets) {
       const settings = { provider, api_key: key, base_url: url };
       return createSttService(sttPresetServices[provider].parse(settings), means);
     },
-    pauseMs: bySilence.has(provider) ? 700 : 200,
+    pausesMs: [bySilence.has(provider) ? 700 : 200],
     wordsMost: 1,
     finals:
       provider === 'speechmatics'

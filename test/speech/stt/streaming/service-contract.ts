@@ -34,8 +34,8 @@ export interface ServiceRow {
   bills?: 'audio' | 'session';
   /** Of the bill. */
   model?: string;
-  /** Silence behind a turn, at least, before its words are asked for. Default: 100. */
-  pauseMs?: number;
+  /** Silences behind 200 turns before their words are asked for, in turn. Default: 100 to 700. */
+  pausesMs?: readonly number[];
   /** Silence by which the service ends a turn by itself. Default: 400. */
   endMs?: number;
   /** Words in the longest of 200 turns. Default: 6. */
@@ -150,7 +150,7 @@ async function faultOf(rig: RecognizerRig): Promise<ServiceFault> {
 }
 
 export function serviceContract(row: ServiceRow): void {
-  const { name, service, pauseMs = 100, endMs = 400, wordsMost = 6 } = row;
+  const { name, service, pausesMs = [100, 300, 500, 700], endMs = 400, wordsMost = 6 } = row;
   const { isOrdering = true, hasInterimWords = true } = row;
 
   describe(`${name}, as a service with a websocket`, () => {
@@ -192,7 +192,7 @@ export function serviceContract(row: ServiceRow): void {
         Array.from({ length: 1 + (nth % wordsMost) }, (_each, at) => wordOf(nth + at)).join(' '),
       );
       for (const [nth, turn] of turns.entries()) {
-        await rig.turn(turn, Math.max(pauseMs, 100 + (nth % 4) * 200));
+        await rig.turn(turn, pausesMs[nth % pausesMs.length]);
         // The demand for final words is behind the audio.
         await rig.silence(100);
       }
