@@ -232,7 +232,7 @@ async function idsInParts(
   return ids;
 }
 
-/** The page by duration: sorts the first rows of each part, as many as the end of the page. */
+/** The page in the order of durations: sorts the first rows of each part, as many as the end of the page. */
 async function longestInParts(
   context: Pick<StoreContext, 'db'>,
   scope: RunScope,

@@ -16,7 +16,7 @@ import {
 import { type ToolRequest, toolRequest } from './tool-request-builder.ts';
 import { defineTool } from './tool-type.ts';
 
-/** Longest timeout: the caller waits in silence. */
+/** Longest timeout; the caller waits in silence. */
 const TIMEOUT_MS_MAX = 120_000;
 
 const config = z.object({

@@ -5,7 +5,7 @@ import { renderObject } from '../variables/template-object.ts';
 import type { ToolContext, ToolValues } from './parameters.ts';
 import { encoded, renderedUrl } from './tool-url.ts';
 
-/** Longest timeout: the caller waits in silence. */
+/** Longest timeout; the caller waits in silence. */
 const TIMEOUT_MS_MAX = 60_000;
 
 export interface ToolRequest {
