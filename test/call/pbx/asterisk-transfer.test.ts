@@ -80,28 +80,4 @@ describe('a caller who asks for a transfer', () => {
     expect(asterisk.complaints).toEqual([]);
     expect(harness.errors).toEqual([]);
   });
-
-  it('gets the refusal from the agent', async () => {
-    const { caller, colleague } = await asked();
-    const { length } = caller.heard;
-    colleague.press('*');
-    await colleague.ended;
-    await harness.until(() => harness.tts.asked.at(-1) === 'Nobody is free.');
-    await harness.until(() => caller.heard.slice(length).some(isLoud));
-    expect(llm.spoken.at(-1)?.messages.at(-1)).toMatchObject({
-      role: 'tool',
-      content: expect.stringContaining('"reason":"declined"'),
-    });
-    caller.hangUp();
-    await nothingIsLeft();
-    expect(harness.errors).toEqual([]);
-  });
-
-  it('and hangs up: the destination is hung up too', async () => {
-    const { caller, colleague } = await asked();
-    caller.hangUp();
-    await colleague.ended;
-    await harness.until(async () => (await harness.runs())[0]?.state === 'completed');
-    await nothingIsLeft();
-  });
 });

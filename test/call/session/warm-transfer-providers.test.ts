@@ -1,5 +1,6 @@
 // Calls in which the agent speaks to a colleague before the caller is brought to them: what they are told, what
-// becomes of the call, and lines over which it cannot be done. Source: contract §8.7, and beyond it.
+// becomes of the call, and lines over which it cannot be done. How a colleague takes a call or does not is in
+// warm-transfer.test.ts. Source: contract §8.7, and beyond it.
 
 import { describe, expect, it } from 'vitest';
 import { createCallControl, withClosing } from '../../../src/app/call-parts.ts';
@@ -84,51 +85,24 @@ describe('a transfer that is announced to the destination', () => {
     expect(JSON.stringify(harness.lines)).not.toContain(TOLD);
   });
 
-  it.each([
-    ['by a key', (colleague: Stream) => colleague.key('*')],
-    ['by hanging up', (colleague: Stream) => colleague.hangUp()],
-  ])(
-    'and that they refuse %s is explained to the model; the caller is spoken to',
-    async (_, refuse) => {
-      const { harness, llm, caller, colleague, answer } = await transferring();
-      answer();
-      await harness.passUntil(() => colleague.frames > 30);
-      refuse(colleague);
-      await harness.passThrough(() => llm.spoken.length === 2);
-      expect(results(llm)).toEqual([
-        {
-          status: 'transfer_failed',
-          reason: 'declined',
-          message: 'The destination answered, but did not accept the call.',
-        },
-      ]);
-      await harness.heardOut(caller);
-      expect(harness.tts.asked.at(-1)).toBe('Nobody has time.');
-    },
-  );
-
-  it('and to which they say nothing is given up after the time for that', async () => {
-    const { harness, llm, colleague, answer } = await transferring();
-    answer();
-    await harness.passUntil(() => colleague.frames > 10);
-    await harness.pass(TOLD.length * 30 + 9_000);
-    expect(llm.spoken).toHaveLength(1);
-    await harness.passThrough(() => llm.spoken.length === 2);
-    expect(results(llm)).toMatchObject([{ reason: 'declined' }]);
-  });
-
-  it('and is taken by staying on the line, if that is enough', async () => {
-    const { harness, caller, answer } = await transferring({
-      accept: 'stay',
+  it('and is not taken is explained to the model; the caller is spoken to', async () => {
+    const { harness, llm, caller, colleague, answer } = await transferring({
       caller_hears: 'ringback',
     });
     expect(harness.pbx.transfers).toMatchObject([{ warm: { callerHears: 'ringback' } }]);
     answer();
-    await harness.passThrough(() => !caller.open);
-    const [run] = await harness.runs();
-    expect(await harness.ended({ id: run?.id ?? '' })).toMatchObject({
-      disposition: 'transfer_call',
-    });
+    await harness.passUntil(() => colleague.frames > 30);
+    colleague.key('*');
+    await harness.passThrough(() => llm.spoken.length === 2);
+    expect(results(llm)).toEqual([
+      {
+        status: 'transfer_failed',
+        reason: 'declined',
+        message: 'Somebody answered at the destination, but did not take the call.',
+      },
+    ]);
+    await harness.heardOut(caller);
+    expect(harness.tts.asked.at(-1)).toBe('Nobody has time.');
   });
 
   it('is broken off when the caller hangs up meanwhile', async () => {
