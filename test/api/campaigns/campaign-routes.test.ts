@@ -324,15 +324,3 @@ describe('the defaults of a new campaign', () => {
     });
   });
 });
-
-describe('a telephony configuration that a campaign names', () => {
-  it('is not deleted', async () => {
-    const pbx = await harness.telephony('pbx');
-    await harness.create({ telephony_configuration_id: pbx });
-    const answer = await call('DELETE', `/api/v1/organizations/telephony-configs/${pbx}`);
-    expect([answer.status, answer.body.detail]).toEqual([
-      409,
-      `Telephony configuration ${pbx} is referenced by one or more campaigns`,
-    ]);
-  });
-});
