@@ -1,5 +1,6 @@
 // The rules of every request as the API's description has them: one for each field of a body, query or header. In text
-// (rules.txt) they are the contract's: a bound that is loosened or tightened is a change of that file.
+// (rules.txt) they are the contract's: a bound that is loosened or tightened is a change of that file, which
+// `npx vitest run -u test/api/request-rules` writes.
 
 import { isObject } from '../../../src/std/json.ts';
 import { type Operation, operationsOf } from '../operations.ts';
