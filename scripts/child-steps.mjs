@@ -50,10 +50,15 @@ export class ChildSteps {
     return code === 0 && !this.isStopped;
   }
 
-  /** Asks those that run to end, and starts no other. Their runs resolve once they have. */
+  /** Asks those that run to end, and starts no other. Their runs resolve once they have. Asked once more, it waits
+   *  only for those whose children are not signalled with them. */
   stop() {
+    const isAgain = this.isStopped;
     this.isStopped = true;
-    for (const step of this.#children) end(step);
+    for (const step of this.#children) {
+      if (isAgain && step.isGroup) send(step, 'SIGKILL');
+      else end(step);
+    }
   }
 }
 

@@ -1,6 +1,5 @@
 // Lines of a command that takes its time, and which of its steps run, for how long: on a terminal one line that is
-// rewritten each second, elsewhere a plain line after five seconds without another one. Plain Node, also of versions
-// that are too old for the rest.
+// rewritten each second, elsewhere a plain line after five seconds without another one. Plain Node.
 
 const TICK_MS = 1_000;
 const SILENCE_MS_MAX = 5_000;

@@ -17,7 +17,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-const SCRIPTS = ['setup.mjs', 'build.mjs', 'installed.mjs', 'progress.mjs', 'child-steps.mjs'];
+const SCRIPTS = [
+  'setup.mjs',
+  'prepare.mjs',
+  'build.mjs',
+  'installed.mjs',
+  'progress.mjs',
+  'child-steps.mjs',
+];
 const LIBRARY = 'usr/lib/libpocketsphinx.so.3';
 const MODEL = 'usr/share/pocketsphinx/model/en-us/en-us/mdef';
 const LOCKED =
@@ -288,10 +295,25 @@ describe('the end of the set-up', () => {
       const pids = ['npm-pid', 'apt-pid', ...(process.platform === 'linux' ? ['cc-pid'] : [])];
       await until(() => pids.every((pid) => isAlive(read(pid))));
       child?.kill(signal);
-      expect(await ended).toMatchObject({ code: null, signal });
+      const { output, ...end } = await ended;
+      expect(end).toEqual({ code: null, signal });
+      expect(output).not.toContain('npm ci failed');
       await until(() => !pids.some((pid) => isAlive(read(pid))));
     },
   );
+
+  it('is at once where a second signal follows', async () => {
+    npm(`process.on('SIGTERM', () => undefined);
+      writeFileSync('npm-pid', String(process.pid)); await untilThere('never-there');`);
+    const ended = setUp({ flags: [] });
+    await until(() => isAlive(read('npm-pid')));
+    child?.kill('SIGTERM');
+    await new Promise((done) => setTimeout(done, 200));
+    expect(isAlive(read('npm-pid'))).toBe(true);
+    child?.kill('SIGTERM');
+    expect((await ended).signal).toBe('SIGTERM');
+    expect(isAlive(read('npm-pid'))).toBe(false);
+  });
 
   it('comes before anything is installed with a Node that is too old', async () => {
     const old =

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const SCRIPTS = [
-  ...['setup.mjs', 'build.mjs', 'installed.mjs'],
+  ...['setup.mjs', 'prepare.mjs', 'build.mjs', 'installed.mjs'],
   ...['progress.mjs', 'child-steps.mjs', 'speech-packages.mjs'],
 ];
 let folder: string;

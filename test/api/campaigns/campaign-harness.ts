@@ -23,7 +23,11 @@ export interface CampaignHarness {
   body(more?: Record<string, unknown>): Promise<Record<string, unknown>>;
   create(more?: Record<string, unknown>): Promise<Answer['body']>;
   /** Status and detail of an answer that is none. */
-  refusal(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown[]>;
+  refusal(
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: unknown,
+  ): Promise<unknown[]>;
 }
 
 export async function campaignHarness({ ok, call, deps, test }: Served): Promise<CampaignHarness> {
