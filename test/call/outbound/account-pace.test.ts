@@ -108,7 +108,7 @@ describe('a call that a client starts', () => {
     ]);
     await expect(startOver(harness, 3)).rejects.toMatchObject({
       code: 'CALL_NOT_PLACED',
-      message: expect.stringContaining('3 calls a second are taken for the next 5 s'),
+      message: expect.stringContaining('3 calls a second are used up for the next 5 s'),
     });
     expect(await reservedMs(harness)).toBe(5_001);
     expect(harness.dials).toEqual([]);
