@@ -166,11 +166,11 @@ describe('the problems of the services of a node', () => {
       expect.stringContaining('scripted policy'),
     ]);
     expect(at(base, { language: 'Deutsch!' })).toEqual([
-      expect.stringContaining('no language tag'),
+      expect.stringContaining('not a language tag'),
     ]);
     // In the form of a tag, with parts that are none.
     for (const language of ['de-12', 'xx-zz-zz', 'en_US_1']) {
-      expect(at(base, { language })).toEqual([expect.stringContaining('no language tag')]);
+      expect(at(base, { language })).toEqual([expect.stringContaining('not a language tag')]);
       expect(nodeServicesIn({ language })).toBeUndefined();
     }
   });

@@ -161,7 +161,7 @@ describe.each(engines())('many runs on %s', (engine) => {
     expect(days).toEqual([{ runs: 100 }]);
     expect(await total()).toBe(100);
     await maintenance.step();
-    expect(at.lines().filter(({ msg }) => String(msg).includes('kept number'))).toHaveLength(2);
+    expect(at.lines().filter(({ msg }) => String(msg).includes('stored number'))).toHaveLength(2);
     await at.sql('delete from run_counts');
     await maintenance.step();
     expect(await total()).toBe(100);

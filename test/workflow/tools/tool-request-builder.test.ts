@@ -125,7 +125,7 @@ describe('an address', () => {
     const more = { url: 'https://crm.example/a/{{item}}/b', parameters: [parameter('item')] };
     const made = refusal(more, { item: value });
     if (value.startsWith('%')) expect(made).toBe('https://crm.example/a/%252e%252e/b');
-    else expect(made).toEqual(['TOOL_URL', expect.stringContaining('leads out of its path')]);
+    else expect(made).toEqual(['TOOL_URL', expect.stringContaining('leaves its path')]);
   });
 
   it('never leads to another host, whatever a value holds', () => {

@@ -106,8 +106,8 @@ describe('a connection that does not come about', () => {
   it.each([
     ['http://gw:secret-1@pbx.example.com:8088', 'warn', 'a user or a password'],
     ['http://secret-1@pbx.example.com:8088', 'warn', 'a user or a password'],
-    ['http://pbx.example.com:8088/?api_key=secret-1', 'fail', 'after its path'],
-    ['http://pbx.example.com:8088/#secret-1', 'fail', 'after its path'],
+    ['http://pbx.example.com:8088/?api_key=secret-1', 'fail', 'a query or a fragment'],
+    ['http://pbx.example.com:8088/#secret-1', 'fail', 'a query or a fragment'],
   ])(
     'the address %s has too much in it, and is not repeated',
     async (endpoint, verdict, message) => {
