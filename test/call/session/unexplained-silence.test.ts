@@ -15,7 +15,7 @@ import { withToolsAnd } from './tools-harness.ts';
 
 const held = withCallHarness();
 
-const CALLS = rounds(50, 2_000);
+const CALLS = rounds(50, 400);
 const WATCHED_MS = 26_000;
 const SILENCE_MS_MAX = 2_500;
 
