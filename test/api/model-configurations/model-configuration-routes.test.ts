@@ -319,12 +319,21 @@ describe("an organization's services", () => {
           provider: 'openai',
           verdict: 'refused',
           message: 'Invalid openai API key. The service says: no permission',
+          warning: expect.stringContaining('gpt-4.1 ends on'),
           duration_ms: expect.any(Number),
         },
         expect.objectContaining({ model: 'llm', position: 1, provider: 'scripted', verdict: 'ok' }),
         expect.objectContaining({ model: 'tts', position: 0, provider: 'flite', verdict: 'ok' }),
       ],
     });
+  });
+
+  it('are checked with a warning of the model that their service ends', async () => {
+    await put(v2({ llm: { ...openai, provider: 'xai', model: 'grok-3' }, tts: flite }));
+    const { body } = await served.call('POST', `${V2}/check`);
+    const warning = expect.stringMatching(/^The model grok-3 end(s|ed) on 2026-05-15\. Use grok/);
+    expect(body.services[0]).toMatchObject({ provider: 'xai', verdict: 'ok', warning });
+    expect(body.services[1]).not.toHaveProperty('warning');
   });
 
   it('are checked although the services of another organization do not answer', async () => {
