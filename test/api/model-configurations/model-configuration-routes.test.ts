@@ -345,11 +345,16 @@ describe("an organization's services", () => {
     const check = (key?: string) => served.call('POST', `${V2}/check`, key ? { key } : {});
     const held = [check(), check(), check()];
     await vi.waitFor(() => expect(hosts.asked).toHaveLength(3), { timeout: 10_000 });
-    expect(await check()).toMatchObject({ status: 503 });
+    const late = check();
+    const save = put(v2({ llm: { ...openai, model: 'late' } }));
     hosts.answer = () => ({ status: 200 });
     expect(await check(stranger.apiKey)).toMatchObject({ status: 200, body: { ok: true } });
     served.test.clock.advance(60_000);
     await Promise.all(held);
+    const [service] = (await late).body.services;
+    expect(['ok', 'unverified']).toContain(service.verdict);
+    expect(await save).toMatchObject({ status: 200 });
+    expect((await storedLlm()).model).toBe('late');
     expect(await check()).toMatchObject({ status: 200 });
   });
 });
