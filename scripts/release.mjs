@@ -1,6 +1,7 @@
 // Makes a release of the version in package.json: its notes (from CHANGELOG.md) and a bill of materials (CycloneDX) in
 // release/<version>/. Fails unless the versions agree, every licence permits redistribution, the image can be built
-// from the repository, and the registry's signatures of the packages are valid, which need the network. Plain Node.
+// from the repository, no service ends a model of its form within 90 days from today, and the registry's signatures of
+// the packages are valid, which need the network. Plain Node.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Deadline of a step, for requests about several hundred packages. */
 const STEP_MS_MAX = 300_000;
+/** Tests of the models that the forms of services offer, for the day RELEASE_DAY. */
+const MODEL_TESTS = 'test/model/speech-services/retirements.test.ts';
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Packages whose own package.json names another licence than the text that they carry, by the text (SPDX). */
@@ -125,6 +128,14 @@ function text(path) {
   return readFileSync(join(root, path), 'utf8');
 }
 
+/** Stops if the forms of services offer a model that ends soon. */
+function checkModels() {
+  const today = new Date().toISOString().slice(0, 10);
+  process.env.RELEASE_DAY = today;
+  const tests = npm('exec', '--', 'vitest', 'run', MODEL_TESTS);
+  if (tests.status !== 0) stop(`Services end models that the forms offer:\n${tests.stdout}`);
+}
+
 function main() {
   const made = npm('sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev');
   if (made.status !== 0) stop(`npm sbom failed:\n${made.stderr}`);
@@ -150,6 +161,7 @@ function main() {
   process.stdout.write(
     `${folder}: notes, bill of materials (${packages} packages, all with a licence)\n`,
   );
+  checkModels();
   const signed = npm('audit', 'signatures');
   process.stdout.write(signed.stdout);
   if (signed.status !== 0)

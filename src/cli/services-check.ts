@@ -18,6 +18,7 @@ const report = z.object({
       provider: z.string(),
       verdict: z.enum(['ok', 'refused', 'unverified']),
       message: z.string(),
+      warning: z.string().optional(),
       duration_ms: z.number(),
     }),
   ),
@@ -45,9 +46,11 @@ export async function servicesCheck(
   return ok ? 0 : 1;
 }
 
-function lineOf({ model, position, provider, verdict, message, duration_ms: ms }: Service): string {
+function lineOf(service: Service): string {
+  const { model, position, provider, verdict, message, warning, duration_ms: ms } = service;
   const place = position === 0 ? '' : ` (fallback ${position})`;
   // A service's message stays on one line.
   const words = message === '' ? '' : `: ${message.replace(/\p{Cc}+/gu, ' ')}`;
-  return `${model}${place} ${provider}: ${verdicts[verdict]} in ${Math.round(ms)} ms${words}\n`;
+  const notice = warning === undefined ? '' : `  ${warning}\n`;
+  return `${model}${place} ${provider}: ${verdicts[verdict]} in ${Math.round(ms)} ms${words}\n${notice}`;
 }

@@ -76,6 +76,7 @@ describe('patchbay', () => {
       { ...service, verdict: 'ok' },
       { ...service, position: 1, verdict: 'unverified', message: 'no answer\nin time' },
       { ...service, model: 'stt', provider: 'deepgram', verdict: 'refused', message: 'bad key' },
+      { ...service, provider: 'xai', verdict: 'ok', warning: 'The model grok-3 ended.' },
     ];
     const check = 'POST /api/v1/organizations/model-configurations/v2/check';
     answers[check] = { status: 200, body: { ok: false, services } };
@@ -85,6 +86,7 @@ describe('patchbay', () => {
         'llm openai: ok in 12 ms\n',
         'llm (fallback 1) openai: not verified in 12 ms: no answer in time\n',
         'stt deepgram: refused in 12 ms: bad key\n',
+        'llm xai: ok in 12 ms\n  The model grok-3 ended.\n',
       ].join(''),
     });
     expect(keys).toEqual(['k']);

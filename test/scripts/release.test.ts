@@ -116,7 +116,10 @@ const own = z
   .parse(JSON.parse(readFileSync('package.json', 'utf8')));
 
 /** The script in a folder of its own, with an npm that prints a bill of materials. */
-function checked(signatures: number): { status: number | null; text: string; asked: string[] } {
+function checked(
+  signatures: number,
+  models = 0,
+): { status: number | null; text: string; asked: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-release-'));
   mkdirSync(join(folder, 'scripts'));
   copyFileSync('scripts/release.mjs', join(folder, 'scripts', 'release.mjs'));
@@ -137,7 +140,7 @@ function checked(signatures: number): { status: number | null; text: string; ask
     npm,
     `require('fs').appendFileSync(${JSON.stringify(join(folder, 'asked'))}, process.argv.slice(2).join(' ') + '\\n');
      if (process.argv[2] === 'sbom') console.log(${JSON.stringify(JSON.stringify(sbom))});
-     else process.exit(${signatures});`,
+     else process.exit(process.argv[2] === 'exec' ? ${models} : ${signatures});`,
   );
   const env = { ...process.env, npm_execpath: npm };
   const script = join(folder, 'scripts', 'release.mjs');
@@ -154,10 +157,21 @@ function checked(signatures: number): { status: number | null; text: string; ask
 it('has npm write the bill of materials and verify the signatures, and fails without them', () => {
   const good = checked(0);
   expect(good).toMatchObject({ status: 0, text: '' });
-  expect(good.asked).toEqual(['sbom --sbom-format cyclonedx --omit dev', 'audit signatures']);
+  expect(good.asked).toEqual([
+    'sbom --sbom-format cyclonedx --omit dev',
+    'exec -- vitest run test/model/speech-services/retirements.test.ts',
+    'audit signatures',
+  ]);
   const bad = checked(1);
   expect(bad.status).toBe(1);
   expect(bad.text).toContain('The signatures of the packages are not verified');
+});
+
+it('fails if the forms of services offer a model that ends within 90 days from today', () => {
+  const { status, text, asked } = checked(0, 1);
+  expect([status, text]).toEqual([1, expect.stringContaining('Services end models')]);
+  expect(asked).not.toContain('audit signatures');
+  expect(existsSync('test/model/speech-services/retirements.test.ts')).toBe(true);
 });
 
 it('finds the notes of a version, and no others', () => {

@@ -27,6 +27,7 @@ import { voiceListOf } from '../../speech/account/voice-list-table.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
+import { CheckSlots } from './check-slots.ts';
 
 export interface ModelConfigurationDeps extends ApiDeps {
   /** Egress rule for the addresses of services. */
@@ -35,12 +36,15 @@ export interface ModelConfigurationDeps extends ApiDeps {
 
 /** Checks of one organization: each is up to 24 requests to addresses that users choose. */
 const OF_ORGANIZATION = { attemptsMax: 60, windowMs: 600_000 };
-/** Concurrent checks of all organizations: each holds sockets for seconds if its services do not answer. */
-const CHECKS_MAX = 10;
-/** Concurrent checks of one organization, so that services that do not answer block no other organization's checks. */
-const CHECKS_OF_ORGANIZATION_MAX = 3;
 /** Longest name lookup. A slower name server does not prevent storing: connections check again. */
 const LOOKUP_MS_MAX = 2_000;
+
+/** Verdict without a check. */
+const UNCHECKED: ServiceVerdict = {
+  verdict: 'unverified',
+  message: 'Not checked: too many other checks were in progress.',
+  durationMs: 0,
+};
 
 const JOBS = ['llm', 'tts', 'stt'] as const;
 
@@ -49,15 +53,15 @@ export type CheckedService = ServiceToCheck & ServiceVerdict & { position: numbe
 export class ConfigurationChecks {
   readonly #deps: ModelConfigurationDeps;
   readonly #ofOrganization: FailureLimiter;
-  /** Number of checks in progress, by organization. */
-  readonly #running = new Map<string, number>();
+  readonly #slots: CheckSlots;
 
   constructor(deps: ModelConfigurationDeps) {
     this.#deps = deps;
     this.#ofOrganization = new FailureLimiter(deps.clock, OF_ORGANIZATION);
+    this.#slots = new CheckSlots(deps.clock);
   }
 
-  /** Asks the services about their keys and voices. Throws TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+  /** Asks the services about their keys and voices. Throws TOO_MANY_ATTEMPTS. */
   async verdicts(organizationId: string, sections: ConfiguredSections): Promise<CheckedService[]> {
     const services = [...JOBS, 'embeddings' as const].flatMap((job) =>
       servicesOf(sections[job]).map((service, position) => ({ job, service, position })),
@@ -70,7 +74,7 @@ export class ConfigurationChecks {
   }
 
   /** Checks that synthesisers have the voices of nodes, by the name of the node. Throws SERVICES_INVALID,
-   *  TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+   *  TOO_MANY_ATTEMPTS. */
   async requireVoices(
     organizationId: string,
     voices: ReadonlyMap<string, ConfiguredService>,
@@ -90,28 +94,11 @@ export class ConfigurationChecks {
     services: readonly ServiceToCheck[],
   ): Promise<ServiceVerdict[]> {
     if (services.length === 0) return [];
-    this.#requireRoom(organizationId);
     this.#ofOrganization.count(organizationId);
-    this.#running.set(organizationId, this.#runningOf(organizationId) + 1);
-    try {
-      return await checkServices(services, this.#deps, new AbortController().signal);
-    } finally {
-      const rest = this.#runningOf(organizationId) - 1;
-      if (rest > 0) this.#running.set(organizationId, rest);
-      else this.#running.delete(organizationId);
-    }
-  }
-
-  #runningOf(organizationId: string): number {
-    return this.#running.get(organizationId) ?? 0;
-  }
-
-  #requireRoom(organizationId: string): void {
-    let running = 0;
-    for (const checks of this.#running.values()) running += checks;
-    if (running < CHECKS_MAX && this.#runningOf(organizationId) < CHECKS_OF_ORGANIZATION_MAX)
-      return;
-    throw new GatewayError('QUEUE_FULL', { queue: 'key checks' });
+    const verdicts = await this.#slots.run(organizationId, () =>
+      checkServices(services, this.#deps, new AbortController().signal),
+    );
+    return verdicts ?? services.map(() => UNCHECKED);
   }
 
   /** Asks the services. Throws SERVICES_INVALID if a service refuses its key or does not have its voice. */

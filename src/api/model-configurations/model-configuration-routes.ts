@@ -7,6 +7,7 @@ import {
   configuredSections,
   modelConfiguration,
 } from '../../model/speech-services/model-configuration.ts';
+import { retirementNotice } from '../../model/speech-services/retirements.ts';
 import { maskServices } from '../../model/speech-services/service-masks.ts';
 import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
 import type { CallConfiguration } from '../../store/library/model-configurations.ts';
@@ -182,6 +183,7 @@ function checkRoute(api: Api, deps: ServiceRouteDeps): void {
           provider: service.provider,
           verdict,
           message,
+          warning: retirementNotice(service, deps.clock.now()),
           duration_ms: durationMs,
         })),
       };

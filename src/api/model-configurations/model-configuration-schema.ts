@@ -94,6 +94,10 @@ export const serviceCheck = z
         provider: z.string(),
         verdict: z.enum(['ok', 'refused', 'unverified']),
         message: z.string().describe("Why, in the service's words; empty if it is `ok`."),
+        warning: z
+          .string()
+          .optional()
+          .describe('When the service ends the model, and what replaces it.'),
         duration_ms: z.int(),
       }),
     ),

@@ -89,7 +89,9 @@ export const toolTest = z.object({
 
 export const toolTestOut = z
   .object({
-    status: z.enum(['success', 'error']).meta({ description: 'Any answer is a success.' }),
+    status: z
+      .enum(['success', 'error'])
+      .meta({ description: 'As in a call: `success` for a status from 200 to 299.' }),
     status_code: z.int().nullable(),
     data: z.unknown(),
     error: z.string().nullable(),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { sendToolRequest, type ToolRequestDeps } from '../../call/http/tool-request.ts';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
+import { failureOf } from '../../workflow/tools/http-status.ts';
 import { openTool } from '../../workflow/tools/registry.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import type { ToolTrial } from '../../workflow/tools/tool-type.ts';
@@ -72,12 +73,13 @@ async function tried(
       { organizationId, request },
       new AbortController().signal,
     );
+    const failure = failureOf(answer.status);
     return {
       ...shown(unsent, request),
-      status: 'success',
+      status: failure === undefined ? 'success' : 'error',
       status_code: answer.status,
       data: answer.data,
-      error: null,
+      error: failure ?? null,
       hint: hintOfStatus(answer.status),
       duration_ms: Math.round(deps.clock.monotonicMs() - startedMs),
     };

@@ -34,12 +34,36 @@ export function deliveryOf(webhook: WebhookNodeSettings, facts: PayloadFacts): N
   };
 }
 
-/** The rendered template. It has the call's disposition even if the template does not name it. */
+/** The rendered template, or the default body without one. It has the call's disposition even if the template does not
+ *  name it. */
 function payloadOf(webhook: WebhookNodeSettings, facts: PayloadFacts): Record<string, unknown> {
   const { now } = facts;
+  if (Object.keys(webhook.payloadTemplate).length === 0) return defaultPayload(facts);
   const payload = renderObject(webhook.payloadTemplate, contextOf(facts), { now });
   if (Object.hasOwn(payload, 'call_disposition')) return payload;
   return { ...payload, call_disposition: dispositionOf(facts.run) };
+}
+
+/** Body of a node without a template. */
+function defaultPayload({ run, workflow }: PayloadFacts): Record<string, unknown> {
+  const { caller_number: caller = null, called_number: called = null } = run.initialContext;
+  const timeOf = (at: Date | null) => at && stamp(at.getTime());
+  return {
+    workflow_run_id: run.id,
+    workflow_run_name: run.name,
+    workflow_id: workflow.id,
+    workflow_name: workflow.name,
+    campaign_id: run.campaignId,
+    call_type: run.callType,
+    caller_number: caller,
+    called_number: called,
+    call_time: timeOf(run.createdAt),
+    started_at: timeOf(run.startedAt),
+    ended_at: timeOf(run.endedAt),
+    call_duration_seconds: run.durationS,
+    call_disposition: dispositionOf(run),
+    gathered_context: run.gatheredContext,
+  };
 }
 
 function dispositionOf({ gatheredContext, disposition }: Run): string {

@@ -11,6 +11,7 @@ import type {
   TransferFailure,
   UntimedEvent,
 } from '../../workflow/engine/dialogue-events.ts';
+import { failureOf } from '../../workflow/tools/http-status.ts';
 import { sendToolRequest, type ToolRequestDeps } from '../http/tool-request.ts';
 
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;
@@ -136,7 +137,7 @@ function failureWords(reason: TransferFailure): string {
 }
 
 function resultOf(event: UntimedEvent<ToolEvent>): string {
-  if (event.type === 'called-out') return event.status < 400 ? 'ok' : 'refused';
+  if (event.type === 'called-out') return failureOf(event.status) === undefined ? 'ok' : 'refused';
   if (event.type === 'transferred') return 'ok';
   if (event.type === 'transfer-failed') return event.reason;
   return event.isLate ? 'timeout' : 'failed';

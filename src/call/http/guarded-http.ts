@@ -65,7 +65,8 @@ export function createGuardedHttp(egress: Egress = createEgress()): GuardedHttp 
       if (known === undefined) throw forbidden('the method');
       const options = { method: known, headers, signal, dispatcher: agent, body: body ?? null };
       const response = await request(url, options);
-      return { status: response.statusCode, text: await beginOf(response.body, isStatusEnough) };
+      const begin = await beginOf(response.body, isStatusEnough);
+      return { status: response.statusCode, text: textOf(begin, response.headers['content-type']) };
     },
     close: () => agent.destroy(),
   };
@@ -74,7 +75,7 @@ export function createGuardedHttp(egress: Egress = createEgress()): GuardedHttp 
 async function beginOf(
   body: Dispatcher.ResponseData['body'],
   mayBreakOff: boolean,
-): Promise<string> {
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
@@ -87,8 +88,22 @@ async function beginOf(
   } catch (error) {
     if (!mayBreakOff) throw error;
   }
-  // TextDecoder removes a byte order mark, which JSON must not have.
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX));
+  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX);
+}
+
+/** Text of a body by the charset that its type declares; UTF-8 without a known one. TextDecoder removes a byte order
+ *  mark, which JSON must not have. */
+function textOf(body: Buffer, type: string | readonly string[] | undefined): string {
+  const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(String(type ?? '')) ?? [];
+  return decoderOf(charset).decode(body);
+}
+
+function decoderOf(charset: string): TextDecoder {
+  try {
+    return new TextDecoder(charset);
+  } catch {
+    return new TextDecoder();
+  }
 }
 
 function forbidden(reason: string): GatewayError {

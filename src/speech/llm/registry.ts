@@ -47,7 +47,7 @@ export function openModel(
 ): LanguageModel {
   const firstTokenMsMax = hasNext ? FIRST_TOKEN_WITH_FALLBACK_MS_MAX : undefined;
   egress?.check('endpoint' in settings ? settings.endpoint : settings.base_url);
-  warnOfRetirement(settings, log);
+  warnOfRetirement(settings, { clock, log });
   return createService(settings, { clock, log, connect: egress?.connect, firstTokenMsMax });
 }
 

@@ -1,14 +1,20 @@
 // Logs a warning for a configured model whose service has announced its retirement, once for each client.
 
 import type { Log } from '../../log.ts';
-import { retirementOf } from '../../model/speech-services/retirements.ts';
+import type { ConfiguredService } from '../../model/speech-services/model-configuration.ts';
+import { hasEnded, retirementOf } from '../../model/speech-services/retirements.ts';
+import type { Clock } from '../../std/clock.ts';
 
 export function warnOfRetirement(
-  { provider: service, model }: { provider: string; model: string },
-  log: Log,
+  settings: ConfiguredService,
+  { clock, log }: { clock: Clock; log: Log },
 ): void {
-  const retirement = retirementOf(model);
+  const retirement = retirementOf(settings);
   if (retirement === undefined) return;
+  const { provider: service, model } = settings;
   const { endsOn, successor } = retirement;
-  log.warn({ service, model, endsOn, successor }, 'the service will retire this model');
+  const text = hasEnded(retirement, clock.now())
+    ? 'the service has retired this model'
+    : 'the service will retire this model';
+  log.warn({ service, model, endsOn, successor }, text);
 }

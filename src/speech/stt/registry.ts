@@ -4,6 +4,7 @@
 import type { Log } from '../../log.ts';
 import type { SttProviderSettings, sttServices } from '../../model/speech-services/schemas/stt.ts';
 import type { Clock } from '../../std/clock.ts';
+import { warnOfRetirement } from '../service/retirement-warning.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAssemblyAi } from './assemblyai/assemblyai.ts';
 import { createAzureStt } from './azure/azure-stt.ts';
@@ -42,6 +43,7 @@ export function createSttService<P extends SttProvider>(
   settings: SttProviderSettings<P> & { provider: P },
   means: ServiceMeans,
 ): SpeechToText {
+  warnOfRetirement(settings, means);
   return create[settings.provider](settings, means);
 }
 

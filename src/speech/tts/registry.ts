@@ -4,6 +4,7 @@
 import type { Log } from '../../log.ts';
 import type { TtsProviderSettings, ttsServices } from '../../model/speech-services/schemas/tts.ts';
 import type { Clock } from '../../std/clock.ts';
+import { warnOfRetirement } from '../service/retirement-warning.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { createAzureTts } from './azure/azure.ts';
 import { createCartesia } from './cartesia/cartesia.ts';
@@ -42,6 +43,7 @@ export function createTtsService<P extends TtsProvider>(
   settings: TtsProviderSettings<P> & { provider: P },
   means: ServiceMeans,
 ): TextToSpeech {
+  warnOfRetirement(settings, means);
   return create[settings.provider](settings, means);
 }
 

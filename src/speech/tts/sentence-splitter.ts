@@ -1,6 +1,6 @@
 // Splits text that arrives in pieces into parts for synthesis: the first part early (a sentence or a long enough
-// clause), later ones by whole sentences. The joined parts equal the text. English rules, the marks of other scripts,
-// and the words of scripts without spaces; it does not parse SSML or Markdown.
+// clause), later ones by whole sentences. The joined parts equal the text. The abbreviations of eight languages, the marks
+// of other scripts, and the words of scripts without spaces; it does not parse SSML or Markdown.
 
 import {
   CLAUSE_MARKS,
@@ -14,6 +14,13 @@ import {
   withoutLastWord,
   wordSpans,
 } from '../../std/text/unspaced-text.ts';
+import {
+  BEFORE_NUMBER,
+  BEFORE_ORDINAL,
+  COMPOUND_BEFORE_NUMBER,
+  MONTHS,
+  TITLES,
+} from './abbreviations.ts';
 import { beginWithin, spokenLength } from './spoken-length.ts';
 
 export interface SentenceSplitter {
@@ -53,17 +60,14 @@ const CONTENT = /[\p{L}\p{N}]/u;
 const FREE = new RegExp(`[${FREE_MARKS}]`);
 const DIGIT = /\p{Nd}/u;
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Number of a day at the end of a text. */
+const DAY_NUMBER = /(^|[^\d.,:])\d{1,2}$/;
+/** Length of the longest month and one more. */
+const MONTH_CHARS_MAX = 10;
+/** Characters before a number that may have the word before it. */
+const LOOKED_BACK = 12;
 /** Word before a full stop, with inner stops: "p.m", "example", "12". */
 const LAST_WORD = /[^\s(["'“]*$/;
-
-/** Abbreviations before a name or number. */
-const TITLES = new Set(
-  'mr mrs ms dr prof st gen sen rep lt col capt rev hon gov messrs mme vs cf al e.g i.e viz डॉ'.split(
-    ' ',
-  ),
-);
-/** Abbreviations before a number; otherwise they end a sentence. */
-const BEFORE_NUMBER = new Set('no nos fig ext approx dept sec art vol pp p ch apt'.split(' '));
 
 /** Index at which a part ends, 'no' boundary, or 'unknown' without more text. */
 type Verdict = number | 'no' | 'unknown';
@@ -160,8 +164,17 @@ function sentenceEnd(text: string, index: number, ended: boolean): Verdict {
   if (!isSpace(text[after])) return 'no';
   const next = skipSpace(text, after);
   if (mark !== '.' && mark !== '…') return next;
-  if (next === text.length) return ended ? next : 'unknown';
-  return stopEndsSentence(text, index, next) ? next : 'no';
+  if (!ended && needsMoreText(text, index, next)) return 'unknown';
+  return next === text.length || stopEndsSentence(text, index, next) ? next : 'no';
+}
+
+/** Whether what follows the full stop is not known yet: nothing, or after the number of a day a word that may become a
+ *  month. */
+function needsMoreText(text: string, index: number, next: number): boolean {
+  if (next === text.length) return true;
+  if (!DAY_NUMBER.test(text.slice(0, index))) return false;
+  const rest = text.slice(next, next + MONTH_CHARS_MAX).toLowerCase();
+  return next + rest.length === text.length && [...MONTHS].some((month) => month.startsWith(rest));
 }
 
 function clauseEnd(text: string, index: number): Verdict {
@@ -201,10 +214,26 @@ function stopEndsSentence(text: string, index: number, next: number): boolean {
   const word = (LAST_WORD.exec(text.slice(0, index))?.[0] ?? '').toLowerCase();
   if (TITLES.has(word)) return false;
   const numberFollows = /\d/.test(follower);
-  if (numberFollows && (BEFORE_NUMBER.has(word) || /\d$/.test(word))) return false;
-  if (/^\d{1,2}$/.test(word)) return !opensLine(text, index - word.length);
+  if (numberFollows && isBeforeNumber(word)) return false;
+  if (/^\d{1,2}$/.test(word)) {
+    const start = index - word.length;
+    return !opensLine(text, start) && !isOrdinal(text, start, next);
+  }
   if (/^\p{L}$/u.test(word)) return word === 'i';
   return !word.includes('.') || /^[ap]\.m$/.test(word) || word.length > 5;
+}
+
+function isBeforeNumber(word: string): boolean {
+  return BEFORE_NUMBER.has(word) || COMPOUND_BEFORE_NUMBER.test(word) || /\d$/.test(word);
+}
+
+/** Whether the number at `start` is an ordinal as German writes it: between an article or preposition and a noun, or
+ *  before a month. `next` is the index of the word after it. */
+function isOrdinal(text: string, start: number, next: number): boolean {
+  const follower = /^\p{L}+/u.exec(text.slice(next, next + MONTH_CHARS_MAX))?.[0] ?? '';
+  if (MONTHS.has(follower.toLowerCase())) return true;
+  const before = /(\p{L}+)\s+$/u.exec(text.slice(Math.max(0, start - LOOKED_BACK), start))?.[1];
+  return follower !== '' && before !== undefined && BEFORE_ORDINAL.has(before.toLowerCase());
 }
 
 /** Whether the number at `index` numbers a list: "1." at the start of a line. */

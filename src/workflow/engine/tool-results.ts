@@ -39,12 +39,12 @@ export function finishToolCall(
 export function resultText(result: Record<string, unknown>): string {
   const text = JSON.stringify(result);
   if (text.length <= RESULT_CHARACTERS_MAX) return text;
-  const { status, status_code: statusCode, data } = result;
+  const { status, error, status_code: statusCode, data } = result;
   const begin = (typeof data === 'string' ? data : JSON.stringify(data ?? null)).slice(
     0,
     RESULT_CHARACTERS_MAX / 2, // Escaping may double the length.
   );
-  return JSON.stringify({ status, status_code: statusCode, data: begin, is_cut_off: true });
+  return JSON.stringify({ status, error, status_code: statusCode, data: begin, is_cut_off: true });
 }
 
 /** The transfer that the provider was asked for and may still carry out. */

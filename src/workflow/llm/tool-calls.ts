@@ -16,6 +16,7 @@ import { currentNode, log, newId, type Step, templateContext } from '../engine/s
 import { finishToolCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
 import { edgeFunctionName } from '../graph/edge-function.ts';
 import type { GraphEdge } from '../graph/graph.ts';
+import { failureOf } from '../tools/http-status.ts';
 import type { OfferedFunction } from '../tools/offered-functions.ts';
 import { generate, waitForCaller } from './llm-policy.ts';
 import { sayPreToolMessage } from './tool-announcement.ts';
@@ -177,7 +178,11 @@ function replyResult(of: OfferedFunction | undefined, event: CalledOut): Result 
   if (event.type === 'call-out-failed') return { status: 'error', error: event.error };
   const { status, data } = event;
   const own = of?.tool.resultOf?.(of.key, { status, data });
-  return own ?? { status: 'success', status_code: status, data };
+  if (own !== undefined) return own;
+  const error = failureOf(status);
+  return error === undefined
+    ? { status: 'success', status_code: status, data }
+    : { status: 'error', error, status_code: status, data };
 }
 
 /** Continues once no request is in progress. */

@@ -47,7 +47,10 @@ const data = z.object({
   payload_template: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('The JSON body; its texts are templates over the finished run.'),
+    .describe(
+      'The JSON body; its texts are templates over the finished run. Default: ids and names of run and workflow, ' +
+        'numbers, times, disposition and gathered_context.',
+    ),
 });
 
 const headerFacts = {

@@ -319,12 +319,21 @@ describe("an organization's services", () => {
           provider: 'openai',
           verdict: 'refused',
           message: 'Invalid openai API key. The service says: no permission',
+          warning: expect.stringContaining('gpt-4.1 ends on'),
           duration_ms: expect.any(Number),
         },
         expect.objectContaining({ model: 'llm', position: 1, provider: 'scripted', verdict: 'ok' }),
         expect.objectContaining({ model: 'tts', position: 0, provider: 'flite', verdict: 'ok' }),
       ],
     });
+  });
+
+  it('are checked with a warning of the model that their service ends', async () => {
+    await put(v2({ llm: { ...openai, provider: 'xai', model: 'grok-3' }, tts: flite }));
+    const { body } = await served.call('POST', `${V2}/check`);
+    const warning = expect.stringMatching(/^The model grok-3 end(s|ed) on 2026-05-15\. Use grok/);
+    expect(body.services[0]).toMatchObject({ provider: 'xai', verdict: 'ok', warning });
+    expect(body.services[1]).not.toHaveProperty('warning');
   });
 
   it('are checked although the services of another organization do not answer', async () => {
@@ -336,11 +345,16 @@ describe("an organization's services", () => {
     const check = (key?: string) => served.call('POST', `${V2}/check`, key ? { key } : {});
     const held = [check(), check(), check()];
     await vi.waitFor(() => expect(hosts.asked).toHaveLength(3), { timeout: 10_000 });
-    expect(await check()).toMatchObject({ status: 503 });
+    const late = check();
+    const save = put(v2({ llm: { ...openai, model: 'late' } }));
     hosts.answer = () => ({ status: 200 });
     expect(await check(stranger.apiKey)).toMatchObject({ status: 200, body: { ok: true } });
     served.test.clock.advance(60_000);
     await Promise.all(held);
+    const [service] = (await late).body.services;
+    expect(['ok', 'unverified']).toContain(service.verdict);
+    expect(await save).toMatchObject({ status: 200 });
+    expect((await storedLlm()).model).toBe('late');
     expect(await check()).toMatchObject({ status: 200 });
   });
 });

@@ -104,16 +104,18 @@ describe('a tool that is tried out', () => {
     expect(crm.asked[0]?.path).toBe('/?day=next%20monday&filter=%7B%22open%22%3Atrue%7D');
   });
 
-  it('succeeds with any answer of the server, and names what to check', async () => {
+  it('fails with any status but 2xx, shows the answer, and names what to check', async () => {
     for (const [status, hint] of [
       [302, /Redirects are not followed/],
       [401, /credential/],
       [404, /path/],
+      [409, null],
       [500, null],
     ] as const) {
       crm.answer = { status, body: { no: true } };
       const answer = await tried({ method: 'GET', url: crm.url });
-      expect(answer).toMatchObject({ status: 'success', status_code: status, data: { no: true } });
+      expect(answer).toMatchObject({ status: 'error', status_code: status, data: { no: true } });
+      expect(answer.error).toContain(`(status ${status})`);
       if (hint === null) expect(answer.hint).toBeNull();
       else expect(answer.hint).toMatch(hint);
     }

@@ -103,6 +103,32 @@ describe('when a call is over', () => {
     ]);
   });
 
+  it('a webhook without a template has the run, the agent, numbers, times, disposition and values', async () => {
+    await prepare(hook({ payload_template: undefined }), hook({ payload_template: {} }, 'other'));
+    const run = await heldCall();
+    afterCall().start();
+    await at.harness.until(() => receiver.asked.length === 2);
+    const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T[\d:.]+\+00:00$/);
+    for (const body of bodies()) {
+      expect(body).toEqual({
+        workflow_run_id: run.id,
+        workflow_run_name: run.name,
+        workflow_id: run.workflowId,
+        workflow_name: expect.any(String),
+        campaign_id: null,
+        call_type: 'inbound',
+        caller_number: '+14155550100',
+        called_number: expect.stringMatching(/^\+\d+$/),
+        call_time: time,
+        started_at: time,
+        ended_at: time,
+        call_duration_seconds: expect.any(Number),
+        call_disposition: 'user_qualified',
+        gathered_context: expect.objectContaining({ drink: 'tea' }),
+      });
+    }
+  });
+
   it('reviews come first and are in the webhook', async () => {
     await prepare(qa(), hook());
     const run = await heldCall();

@@ -70,6 +70,21 @@ describe('a request to the outside', () => {
     expect((await get(server.url, loopback)).text).toBe('{"a":1}');
   });
 
+  it.each([
+    ['text/plain; charset=ISO-8859-1', 'latin1', 'Grüße'],
+    ['application/json;charset="windows-1252"', 'latin1', '{"a":"é"}'],
+    ['application/json', 'utf8', '{"a":"é"}'],
+    ['text/plain; charset=nonsense', 'utf8', 'Grüße'],
+  ] as const)('reads an answer of %s by its charset', async (type, encoding, text) => {
+    const other = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': type }).end(Buffer.from(text, encoding));
+    });
+    await new Promise<void>((done) => void other.listen(0, '127.0.0.1', done));
+    const { port } = other.address() as AddressInfo; // Of a TCP server.
+    expect((await get(`http://127.0.0.1:${port}/`, loopback)).text).toBe(text);
+    await new Promise((done) => other.close(done));
+  });
+
   it('reads no more of an answer than is asked for', async () => {
     server.answer = { status: 200, body: 'x'.repeat(3_000_000) };
     expect((await get(server.url, loopback)).text.length).toBe(262_144);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { retirementOf } from '../../../src/model/speech-services/retirements.ts';
 import {
   type LlmServiceSettings,
   llmServices,
@@ -29,14 +28,6 @@ describe('the registry of language models', () => {
     const model = openLanguageModel([settings], means());
     expect(model).toMatchObject({ name: provider, model: settings.model });
     await model?.close();
-  });
-
-  it.each(providers)('offers no model of %s that is announced to end', (provider) => {
-    const { model } = asked[provider].shape;
-    const examples = Object(model.meta())['examples'] ?? [];
-    expect(
-      [settingsOf(provider).model, ...examples].filter((name) => retirementOf(String(name))),
-    ).toEqual([]);
   });
 
   it('warns of a model that is announced to end, with the one to take', async () => {

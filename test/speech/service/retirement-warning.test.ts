@@ -11,7 +11,7 @@ it("says when OpenAI's models for speech end, and of no other server's", () => {
   const { log, lines } = quietLog();
   const means = { ...serviceMeans(new FakeClock()), log };
   const account = { provider: 'openai', api_key: 'k' } as const;
-  createSttService(sttServices.openai.parse(account), means);
+  createSttService(sttServices.openai.parse({ ...account, model: 'whisper-1' }), means);
   createTtsService(ttsServices.openai.parse(account), means);
   createSttService(sttServices.groq.parse({ ...account, provider: 'groq' }), means);
   createTtsService(
@@ -25,7 +25,17 @@ it("says when OpenAI's models for speech end, and of no other server's", () => {
     means,
   );
   expect(lines().map(({ model, endsOn }) => [model, endsOn])).toEqual([
-    ['gpt-4o-transcribe', '2027-02-26'],
+    ['whisper-1', '2027-02-26'],
     ['gpt-4o-mini-tts', '2027-01-06'],
+  ]);
+});
+
+it('warns of any service whose model has ended', () => {
+  const { log, lines } = quietLog();
+  const means = { ...serviceMeans(new FakeClock(Date.parse('2026-11-28'))), log };
+  const cartesia = { provider: 'cartesia', api_key: 'k', model: 'sonic-english' } as const;
+  createTtsService(ttsServices.cartesia.parse(cartesia), means);
+  expect(lines()).toMatchObject([
+    { msg: 'the service has retired this model', model: 'sonic-english', successor: 'sonic-3.5' },
   ]);
 });

@@ -58,12 +58,52 @@ describe('sentences of streaming text', () => {
     'The U.S. Embassy is closed.',
     'Wait... what was that',
     'Version 1.2.3 is out',
+    'Le atiende la Dra. García mañana.',
+    'El Sr. Pérez y la Sra. Gil llaman.',
+    'Es la sala núm. 4 del fondo.',
+    'Wir sehen uns am 3. Mai wieder.',
+    'Ihr Termin ist der 14. Dezember.',
+    'Sie finden uns im 2. Stock links.',
+    'Das war die 1. Rate.',
+    'Kommen Sie in die Hauptstr. 5 bitte.',
+    'Ihre Nr. 5 ist dran.',
+    'Herr Dipl. Ing. Kurz kommt.',
+    'Your slot is Jan. 5 at noon.',
+    'That is Rs. 500 in total.',
+    'Appelez Mme. Petit et Mlle. Roux.',
+    'Le prochain est en févr. 2027.',
+    'La dott.ssa Rossi e il Sig. Verdi.',
+    'La Sig.ra Bianchi chiama.',
+    'Fale com a Exma. Sra. Costa.',
+    'Dhr. Jansen en Mevr. De Wit.',
+    'Gabinet na ul. Długiej, dr. Nowak.',
+    'Wizyta u prof. Kowalskiego, godz. 8 rano.',
   ])('does not split: %s', (text) => {
     expect(speak(text, { firstMinChars: 1_000 }).pieces).toEqual([text]);
   });
 
   it('never splits a number between its digit groups', () => {
     expect(speak('The number you want is 1, 2, 3, 4, 5, 6.').pieces).toHaveLength(1);
+  });
+
+  it.each([
+    ['Wir öffnen um 8. Bitte kommen Sie.', 'Wir öffnen um 8. '],
+    ['Please call me. John will answer.', 'Please call me. '],
+    ['That is OK. Shall I book it?', 'That is OK. '],
+    ['We are sold out. Try next week.', 'We are sold out. '],
+    ['Wir wohnen in der Hauptstr. Kommen Sie.', 'Wir wohnen in der Hauptstr. '],
+    ['You are number 3. May I help?', 'You are number 3. '],
+  ])('splits at the end of a sentence: %s', (text, first) => {
+    expect(speak(text, { firstMinChars: 1_000 }).pieces[0]).toBe(first);
+  });
+
+  it('splits "am 3. Mai" nowhere, however the text is cut', () => {
+    const text = 'Wir sehen uns am 3. Mai. Passt das?';
+    for (let at = 1; at < text.length; at += 1) {
+      const splitter = createSentenceSplitter({ firstMinChars: 1_000 });
+      const pieces = [text.slice(0, at), text.slice(at)].flatMap((part) => splitter.push(part));
+      expect([...pieces, ...splitter.end()][0]).toBe('Wir sehen uns am 3. Mai. ');
+    }
   });
 
   it('splits after "p.m." where a sentence begins', () => {

@@ -54,9 +54,25 @@ describe('tools', () => {
     ]);
   });
 
-  it('give the model statuses that are errors as well', () => {
-    const talk = new ToolConversation().calls('', ['save']).replies(500, 'broken');
-    expect(talk.results).toEqual({ c0: { status: 'success', status_code: 500, data: 'broken' } });
+  it.each([
+    [302, null, 'The server redirects the request, and redirects are not followed (status 302).'],
+    [404, null, 'The server refused the request (status 404).'],
+    [409, { detail: 'slot taken' }, 'The server refused the request (status 409).'],
+    [422, { detail: [] }, 'The server refused the request (status 422).'],
+    [500, 'broken', 'The server failed (status 500).'],
+  ])('tell the model that the request failed with status %i', (status, data, error) => {
+    const talk = new ToolConversation().calls('', ['save']).replies(status, data);
+    expect(talk.results).toEqual({ c0: { status: 'error', error, status_code: status, data } });
+  });
+
+  it('keep the error of a long reply that is cut off', () => {
+    const talk = new ToolConversation().calls('', ['save']).replies(500, 'x'.repeat(50_000));
+    expect(talk.results['c0']).toMatchObject({
+      status: 'error',
+      error: 'The server failed (status 500).',
+      status_code: 500,
+      is_cut_off: true,
+    });
   });
 
   it('that get no reply are reported to the model', () => {

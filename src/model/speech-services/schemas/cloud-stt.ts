@@ -114,9 +114,10 @@ const assemblyai = z
         description: 'The service decides when the caller has finished.',
         examples: [
           'u3-rt-pro',
+          'universal-3-6-pro',
+          'universal-3-5-pro',
           'universal-streaming-english',
           'universal-streaming-multilingual',
-          'universal-3-5-pro',
         ],
         allow_custom_input: true,
       }),

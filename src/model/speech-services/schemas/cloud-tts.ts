@@ -25,7 +25,7 @@ const elevenlabs = z
       .min(1)
       .default('eleven_flash_v2_5')
       .meta({
-        examples: ['eleven_flash_v2_5', 'eleven_turbo_v2_5', 'eleven_multilingual_v2'],
+        examples: ['eleven_flash_v2_5', 'eleven_multilingual_v2'],
         allow_custom_input: true,
       }),
     speed: z.number().min(0.1).max(2).default(1).describe('The service takes 0.7 to 1.2.'),
@@ -47,15 +47,25 @@ const cartesia = z
       .string()
       .min(1)
       .default('sonic-3.5')
-      .meta({ examples: ['sonic-3.5', 'sonic-3'], allow_custom_input: true }),
+      .meta({ examples: ['sonic-3.5', 'sonic-3.6', 'sonic-3'], allow_custom_input: true }),
     voice: z
       .string()
       .min(1)
       .default('3faa81ae-d3d8-4ab1-9e44-e50e46d33c30')
       .describe("A voice's id.")
       .meta({ allow_custom_input: true }),
-    speed: z.number().min(0.6).max(1.5).optional(),
-    volume: z.number().min(0.5).max(2).optional(),
+    speed: z
+      .number()
+      .min(0.6)
+      .max(1.5)
+      .optional()
+      .describe('A factor. sonic-3 and sonic-3.6 apply it; sonic-3.5 ignores it.'),
+    volume: z
+      .number()
+      .min(0.5)
+      .max(2)
+      .optional()
+      .describe('A factor. sonic-3 and sonic-3.6 apply it; sonic-3.5 ignores it.'),
     language,
     emotion: z.string().min(1).max(50).optional(),
     pronunciation_dict_id: z.string().min(1).max(100).optional(),

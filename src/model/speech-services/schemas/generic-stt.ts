@@ -62,9 +62,7 @@ const openai = z
   .object({
     provider: z.literal('openai'),
     api_key: secretKey,
-    model: model.default('gpt-4o-transcribe').meta({
-      examples: ['gpt-4o-transcribe', 'gpt-4o-mini-transcribe', 'whisper-1'],
-    }),
+    model: model.default('gpt-transcribe').meta({ examples: ['gpt-transcribe'] }),
     base_url: httpUrl.default('https://api.openai.com/v1'),
     ...openAiLike,
   })

@@ -129,13 +129,8 @@ function hosted<P extends string>(
 const groq = hosted('groq', {
   title: 'Groq',
   url: 'https://api.groq.com/openai/v1',
-  usual: 'llama-3.3-70b-versatile',
-  examples: [
-    'openai/gpt-oss-120b',
-    'llama-3.1-8b-instant',
-    'meta-llama/llama-4-scout-17b-16e-instruct',
-    'meta-llama/llama-4-maverick-17b-128e-instruct',
-  ],
+  usual: 'openai/gpt-oss-120b',
+  examples: ['openai/gpt-oss-20b', 'qwen/qwen3.6-27b'],
   docs: 'https://console.groq.com/docs/models',
 });
 
@@ -170,15 +165,15 @@ const together = hosted('together', {
 const fireworks = hosted('fireworks', {
   title: 'Fireworks AI',
   url: 'https://api.fireworks.ai/inference/v1',
-  usual: 'accounts/fireworks/models/llama-v3p3-70b-instruct',
-  examples: ['accounts/fireworks/models/gpt-oss-120b'],
+  usual: 'accounts/fireworks/models/gpt-oss-120b',
+  examples: ['accounts/fireworks/models/gpt-oss-20b'],
   docs: 'https://docs.fireworks.ai',
 });
 
 const deepseek = hosted('deepseek', {
   title: 'DeepSeek',
   url: 'https://api.deepseek.com/v1',
-  usual: 'deepseek-chat',
+  usual: 'deepseek-flash',
   examples: [],
   docs: 'https://api-docs.deepseek.com',
 });
@@ -187,7 +182,7 @@ const cerebras = hosted('cerebras', {
   title: 'Cerebras',
   url: 'https://api.cerebras.ai/v1',
   usual: 'gpt-oss-120b',
-  examples: ['llama-3.3-70b'],
+  examples: [],
   docs: 'https://inference-docs.cerebras.ai/models/overview',
 });
 
@@ -202,8 +197,8 @@ const mistral = hosted('mistral', {
 const xai = hosted('xai', {
   title: 'xAI',
   url: 'https://api.x.ai/v1',
-  usual: 'grok-4-fast-non-reasoning',
-  examples: ['grok-3-mini'],
+  usual: 'grok-4.3',
+  examples: ['grok-4.20-non-reasoning'],
   docs: 'https://docs.x.ai/docs/models',
 });
 

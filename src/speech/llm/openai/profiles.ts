@@ -118,7 +118,10 @@ export const profiles = {
   mistral: { ...plain, shortToolIds: true, endsWithUser: true, answersTools: true },
   xai: {
     ...plain,
-    families: [{ models: /^grok-3-mini/, body: { reasoning_effort: 'low' } }],
+    families: [
+      { models: /^grok-4\.3/, body: { reasoning_effort: 'none' } },
+      { models: /^grok-(3-mini|4\.[5-9]|[5-9])/, body: { reasoning_effort: 'low' } },
+    ],
   },
   atlascloud: plain,
   huggingface: { ...plain, families: [gptOss] },

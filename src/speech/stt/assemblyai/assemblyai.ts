@@ -19,7 +19,7 @@ const assemblyAiSettings = {
   formattingModels: /^universal-streaming/,
   englishModel: 'universal-streaming-english',
   /** Models that accept a list of languages. Their older parameter for a single language will be removed. */
-  languageListModels: /^universal-3-5/,
+  languageListModels: /^universal-3-\d/,
   /** Models that use the agent's words to recognise answers. */
   agentWordsModels: /^(u3|universal-3)/,
   keytermsMax: 100,

@@ -9,7 +9,6 @@ import type {
   SpeachesSttSettings,
   WhisperCppSettings,
 } from '../../../model/speech-services/schemas/generic-stt.ts';
-import { warnOfRetirement } from '../../service/retirement-warning.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { SpeechToText } from '../stt.ts';
 import { BatchRecognizer } from './batch-recognizer.ts';
@@ -25,7 +24,6 @@ import {
 
 /** Creates the recogniser for `openai` or `groq`. */
 export function createOpenAiStt(settings: OpenAiSttSettings, means: ServiceMeans): SpeechToText {
-  warnOfRetirement(settings, means.log);
   return create(openAiProfile(settings), means);
 }
 

@@ -50,6 +50,7 @@ export function openAiProfile(settings: OpenAiSttSettings): TranscriptionProfile
           ['model', model],
           ['response_format', 'json'],
           ...(language === undefined ? [] : pair('languages[]', language)),
+          ...pair('prompt', prompt ?? ''),
           ...terms.flatMap((term) => pair('keywords[]', term)),
         ];
       }

@@ -7,7 +7,6 @@ import type {
   OpenAiTtsSettings,
   SpeachesTtsSettings,
 } from '../../../model/speech-services/schemas/generic-tts.ts';
-import { warnOfRetirement } from '../../service/retirement-warning.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech } from '../http-speech.ts';
 import type { TextToSpeech } from '../tts.ts';
@@ -29,7 +28,6 @@ interface Profile {
 export function createOpenAiTts(settings: OpenAiTtsSettings, means: ServiceMeans): TextToSpeech {
   const { speed, instructions } = settings;
   const body = { response_format: 'pcm', speed, instructions };
-  warnOfRetirement(settings, means.log);
   return create({ ...profileOf(settings), pcmRateHz: PCM_RATE_HZ, body }, means);
 }
 

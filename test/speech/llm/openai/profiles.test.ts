@@ -82,22 +82,26 @@ const SERVICES: Record<Provider, [StrictService, Record<string, unknown>]> = {
   fireworks: [{ key: BEARER, fields: BASIC }, { model: 'm' }],
   deepseek: [
     { key: BEARER, fields: [...BASIC, 'stream_options', 'thinking'] },
-    { model: 'deepseek-chat' },
+    { model: 'deepseek-flash' },
   ],
   cerebras: [
     {
       key: BEARER,
       fields: BASIC.map((field) => (field === 'max_tokens' ? 'max_completion_tokens' : field)),
     },
-    { model: 'llama-3.3-70b' },
+    { model: 'qwen-3.8-27b' },
   ],
   mistral: [
     { key: BEARER, fields: [...BASIC, 'stream_options'], refuses: mistralRules },
     { model: 'm' },
   ],
   xai: [
-    { key: BEARER, fields: [...BASIC, 'stream_options'] },
-    { model: 'grok-4-fast-non-reasoning' },
+    {
+      key: BEARER,
+      fields: [...BASIC, 'stream_options', 'reasoning_effort'],
+      refuses: (body) => (body['reasoning_effort'] === 'none' ? undefined : 'reasons'),
+    },
+    { model: 'grok-4.3' },
   ],
   atlascloud: [{ key: BEARER, fields: [...BASIC, 'stream_options'] }, { model: 'm' }],
   huggingface: [

@@ -107,7 +107,7 @@ describe('the recogniser behind OpenAI’s interface', () => {
 
   it.each([
     [
-      { provider: 'openai' },
+      { provider: 'openai', model: 'gpt-4o-transcribe' },
       '/audio/transcriptions',
       [
         ['model', 'gpt-4o-transcribe'],
@@ -117,12 +117,13 @@ describe('the recogniser behind OpenAI’s interface', () => {
       8_000,
     ],
     [
-      { provider: 'openai', model: 'gpt-transcribe', language: 'de' },
+      { provider: 'openai', language: 'de', prompt: 'A booking.' },
       '/audio/transcriptions',
       [
         ['model', 'gpt-transcribe'],
         ['response_format', 'json'],
         ['languages[]', 'de'],
+        ['prompt', 'A booking.'],
       ],
       8_000,
     ],
