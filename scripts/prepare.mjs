@@ -11,6 +11,9 @@ import { isInstalled } from './installed.mjs';
 import { Progress } from './progress.mjs';
 import { installSpeechPackages } from './speech-packages.mjs';
 
+/** How often the set-up looks whether its parent still runs. */
+const PARENT_POLL_MS = 500;
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const flags = new Set(process.argv.slice(2));
@@ -20,6 +23,9 @@ const progress = new Progress('set-up');
 const steps = new ChildSteps(root, progress);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => leaveBy(signal));
 let leavingBy;
+// The shell of `npm start` ends by a signal and passes none on.
+const parent = process.ppid;
+setInterval(() => process.ppid !== parent && leaveBy('SIGTERM'), PARENT_POLL_MS).unref();
 const speech = flags.has('--speech') ? installSpeechPackages(steps, progress) : undefined;
 const fault = hasSources ? await prepare() : undefined;
 if (fault !== undefined && leavingBy === undefined) {

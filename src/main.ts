@@ -4,6 +4,7 @@
 import type { ForkedProcess } from './app/node-options.ts';
 import { checkOpenFiles } from './app/open-files-check.ts';
 import { ownVersion } from './app/own-version.ts';
+import { stopOnSignals } from './app/stop-signals.ts';
 import type { FirstApiKey } from './app/supervisor-store.ts';
 import { IpcChannel } from './cluster/ipc-channel.ts';
 import { API, processName } from './cluster/ipc-message.ts';
@@ -38,25 +39,6 @@ async function announce(config: Config, accounts: FirstApiKey): Promise<void> {
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** The first signal drains, the second stops at once. */
-function stopOnSignals(stop: () => Promise<void>, log: Log): void {
-  let stopping = false;
-  const onSignal = (signal: string): void => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    log.info({ signal }, 'stopping');
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'stop failed');
-        process.exit(1);
-      },
-    );
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-}
-
 async function main(): Promise<void> {
   // A reader of these pipes that dies must not end calls.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
@@ -76,7 +58,7 @@ async function main(): Promise<void> {
   // Until the start is complete nothing has to be saved. The first process of a container must handle the signal
   // explicitly, because the kernel does not deliver signals without a handler to it.
   const started = { stop: (): Promise<void> => Promise.resolve() };
-  stopOnSignals(() => started.stop(), log);
+  stopOnSignals(() => started.stop(), { clock, log });
   if (config.workers > 0) {
     const { supervise } = await import('./app/supervisor.ts');
     const { accounts, stop } = await supervise(config, log);

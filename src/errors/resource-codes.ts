@@ -66,10 +66,17 @@ export const resourceErrors = {
     retry: false,
     text: 'The database was written by a newer version (migration {name}). Start that version.',
   },
-  SECRET_KEY_MISSING: { retry: false, text: 'No key with id {keyId} to open a stored secret' },
+  SECRET_KEY_MISSING: {
+    retry: false,
+    text: 'No key with id {keyId} to open a stored secret. Put back the file secret.key of the data folder, or add the key to PATCHBAY_SECRET_KEYS.',
+  },
+  SECRET_KEY_LOST: {
+    retry: false,
+    text: 'The data folder {folder} has a database, and the file secret.key, which opens its secrets, is missing. Nothing was changed. Put secret.key back from a backup of the folder, or set PATCHBAY_SECRET_KEYS if the gateway had its keys there.',
+  },
   SECRET_KEYS_DIFFER: {
     retry: false,
-    text: 'The secrets in this database are sealed by a key (id {keyId}) that this node does not have. Set PATCHBAY_SECRET_KEYS to the keys of the other nodes; a node without this setting has its key in the file secret.key of its data folder.',
+    text: 'The secrets in this database are sealed by a key (id {keyId}) that this node does not have. Set PATCHBAY_SECRET_KEYS to the keys of the other nodes; a node without this setting has its key in the file secret.key of its data folder. Put a lost secret.key back from its backup.',
   },
   SECRET_UNREADABLE: { retry: false, text: 'A stored secret cannot be opened: {field}' },
 

@@ -1,6 +1,7 @@
 // Opens the database for one process: the embedded engine or a server, migrated, with this process among its nodes and
 // with maintenance. The repositories over it are open.ts; a supervisor needs none of them.
 
+import { existsSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
@@ -21,6 +22,8 @@ import { RunCountMaintenance } from './runs/run-count-maintenance.ts';
 import { checkSecretKeys } from './secrets/key-check.ts';
 import { SecretBox } from './secrets/secret-box.ts';
 import { parseSecretKeys, readKeyFile, type SecretKey } from './secrets/secret-keys.ts';
+
+const KEY_FILE = 'secret.key';
 
 export interface OpenNodeOptions {
   /** Folder of files, key file and embedded database. Created if it is missing. */
@@ -84,7 +87,7 @@ async function openIn(
   onReentered: () => void,
 ): Promise<OpenNode> {
   const { clock, random, log, callLimit, publicLinkDays, time = databaseTime } = options;
-  const keys = secretKeys(options, dataFolder);
+  const { keys, undoKeyFile } = secretKeys(options, dataFolder);
   const identity = { node: options.node ?? nodeName(dataFolder), epoch: newEpoch(random) };
   const engine = await openEngine(options, dataFolder);
   const { traffic = 'api' } = options;
@@ -115,7 +118,12 @@ async function openIn(
   try {
     await migrate(engine.target, ownMigrations(), { clock, log });
     const isFirst = options.gateway === undefined;
-    if (options.databaseUrl !== undefined && isFirst) await checkSecretKeys(db, keys);
+    if (options.databaseUrl !== undefined && isFirst) {
+      await checkSecretKeys(db, keys).catch((error: unknown) => {
+        if (codeOf(error) === 'SECRET_KEYS_DIFFER') undoKeyFile();
+        throw error;
+      });
+    }
     await place.presence.start();
   } catch (error) {
     await closeAll();
@@ -220,14 +228,30 @@ async function openEngine(options: OpenNodeOptions, dataFolder: string): Promise
   };
 }
 
-function secretKeys(
-  { secrets, random }: OpenNodeOptions,
-  dataFolder: string,
-): [SecretKey, ...SecretKey[]] {
+interface OpenedSecretKeys {
+  keys: [SecretKey, ...SecretKey[]];
+  /** Removes the key file if this start has created it. */
+  undoKeyFile: () => void;
+}
+
+/** The keys of the configuration or of the key file. A database without its key file is refused: a new key would open
+ *  none of its secrets. Throws SECRET_KEY_LOST, CONFIG_INVALID. */
+function secretKeys(options: OpenNodeOptions, dataFolder: string): OpenedSecretKeys {
+  const { secrets, random, databaseUrl } = options;
+  const path = join(dataFolder, KEY_FILE);
+  const isNew = secrets.keys === undefined && !existsSync(path);
+  if (isNew && databaseUrl === undefined && hasCluster(dataFolder)) {
+    throw new GatewayError('SECRET_KEY_LOST', { folder: dataFolder });
+  }
   const [first, ...rest] =
-    secrets.keys === undefined
-      ? readKeyFile(join(dataFolder, 'secret.key'), random)
-      : parseSecretKeys(secrets.keys);
+    secrets.keys === undefined ? readKeyFile(path, random) : parseSecretKeys(secrets.keys);
   if (first === undefined) throw new GatewayError('SECRET_KEY_MISSING', { keyId: 'any' });
-  return [first, ...rest];
+  const undoKeyFile = (): void => {
+    if (isNew) rmSync(path, { force: true });
+  };
+  return { keys: [first, ...rest], undoKeyFile };
+}
+
+function hasCluster(dataFolder: string): boolean {
+  return existsSync(join(dataFolder, 'postgres', 'PG_VERSION'));
 }

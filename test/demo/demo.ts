@@ -140,8 +140,8 @@ async function stay(gateway: Gateway): Promise<void> {
   console.log(`\nThe gateway stays at ${gateway.url} (API description: ${gateway.url}/docs).`);
   console.log(`API key: ${await gateway.firstKey()}   Stop it with Ctrl-C.`);
   await new Promise<void>((done) => {
-    process.once('SIGINT', done);
-    process.once('SIGTERM', done);
+    process.on('SIGINT', done); // Ctrl-C arrives twice below npm, which passes on its copy.
+    process.on('SIGTERM', done);
     void gateway.exited.then(() => done());
   });
 }

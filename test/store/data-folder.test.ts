@@ -9,6 +9,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import { prepareDataFolder } from '../../src/store/data-folder.ts';
 import { openStore } from '../../src/store/open.ts';
+import { readKeyFile } from '../../src/store/secrets/secret-keys.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'patchbay-folder-'));
@@ -51,6 +52,26 @@ describe('the data folder', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it.each(['/proc/patchbay', '/proc/patchbay/deep/data'])(
+    'below /proc, where nothing can be made, is refused at once: %s',
+    (folder) => {
+      expect(() => prepareDataFolder(folder)).toThrow(
+        `The data folder ${folder} cannot be written`,
+      );
+    },
+  );
+
+  it('with a database and without its key is refused, and nothing is written', async () => {
+    const folder = join(parent, 'keyless');
+    mkdirSync(join(folder, 'postgres'), { recursive: true });
+    writeFileSync(join(folder, 'postgres', 'PG_VERSION'), '17');
+    await expect(open(folder)).rejects.toMatchObject({
+      code: 'SECRET_KEY_LOST',
+      message: expect.stringMatching(/keyless has a database.*Put secret.key back from a backup/),
+    });
+    expect(readdirSync(folder)).toEqual(['postgres']);
+  });
+
   it('refuses to be a file', () => {
     const file = join(parent, 'file');
     prepareDataFolder(parent);
@@ -72,8 +93,11 @@ describe('the data folder', () => {
     if (!mount('size=64k')) return skip();
     mkdirSync(join(disk, 'postgres'));
     writeFileSync(join(disk, 'postgres', 'PG_VERSION'), '17'); // Of a database that has no more files.
-    writeFileSync(join(disk, 'filled'), Buffer.alloc(52 * 1_024));
-    await expect(open(disk)).rejects.toMatchObject({ code: 'DATA_FOLDER_FULL' });
+    readKeyFile(join(disk, 'secret.key'), systemRandom);
+    writeFileSync(join(disk, 'filled'), Buffer.alloc(48 * 1_024));
+    const opening = open(disk);
+    writeFileSync(join(disk, 'more'), Buffer.alloc(8 * 1_024)); // What the start writes, behind its first check.
+    await expect(opening).rejects.toMatchObject({ code: 'DATA_FOLDER_FULL' });
   });
 
   it('on a read-only disk says so, and what to do', async ({ skip }) => {

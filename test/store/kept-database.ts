@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { systemClock } from '../../src/std/clock.ts';
+import { systemRandom } from '../../src/std/random.ts';
 import { EmbeddedDatabase } from '../../src/store/embedded/process-supervisor.ts';
+import { readKeyFile } from '../../src/store/secrets/secret-keys.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import {
   databaseOf,
@@ -58,6 +60,7 @@ async function keepEmbedded(): Promise<Kept> {
     log,
   });
   await embedded.start();
+  readKeyFile(join(dataFolder, 'secret.key'), systemRandom); // A database without it is refused.
   return {
     isTaken: false,
     empty: async () => {

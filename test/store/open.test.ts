@@ -86,6 +86,7 @@ describe('the embedded store', () => {
     await first.close();
     expect(await first.alive()).toBe(false);
     expect(statSync(join(folder, 'data')).mode & 0o077).toBe(0);
+    expect(openToOthers(join(folder, 'data'))).toEqual([]);
 
     const second = await open(`${NEW_KEY},${OLD_KEY}`);
     expect(await second.accounts.ensureFirst()).toBeUndefined();
@@ -141,6 +142,12 @@ describe('the embedded store', () => {
     await first.close();
   }, 60_000);
 });
+
+/** Files in the folder on which other users have rights. */
+function openToOthers(folder: string): string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return paths.filter((path) => (statSync(join(folder, path)).mode & 0o077) !== 0);
+}
 
 /** Id of the process that serves the database in `folder`. */
 function enginePid(folder: string): number {

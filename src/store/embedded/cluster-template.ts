@@ -18,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../data-folder.ts';
 
 /** Version (npm) of the engine that creates the template, because its files suit no other. */
 export const TEMPLATE_VERSION = '0.5.16';
@@ -61,7 +62,7 @@ export async function prepareTemplate(
   if (existsSync(join(template, 'size.json'))) return template;
   const unfinished = `${template}.${process.pid}`;
   rmSync(unfinished, { recursive: true, force: true });
-  mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+  makeFolder(unfinished);
   await initialise(join(unfinished, 'cluster'));
   const size = flushTree(join(unfinished, 'cluster'));
   writeFileSync(join(unfinished, 'size.json'), JSON.stringify(size));

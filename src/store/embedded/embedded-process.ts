@@ -9,6 +9,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { entryPoint } from '../../runtime/entry-point.ts';
 import { lowerProcessPriority } from '../../runtime/thread-priority.ts';
 import { systemClock } from '../../std/clock.ts';
+import { closeToOthers } from '../data-folder.ts';
 import { prepareCluster } from './cluster-template.ts';
 import { lockFolder } from './folder-lock.ts';
 import { initialiseCluster, openPgliteEngine } from './pglite-engine.ts';
@@ -35,6 +36,7 @@ async function serve(dataFolder: string, socketPath: string, cacheFolder: string
   const folder = join(dataFolder, 'postgres');
   await prepareCluster({ folder, cacheFolder, initialise: initialiseElsewhere });
   const engine = await openPgliteEngine(folder);
+  closeToOthers(folder); // PGlite leaves those of a new cluster open to everybody.
   // The process may end: acknowledged data is on the disk, and the gateway starts it again.
   const server = new PostgresWireServer({
     engine,

@@ -1,6 +1,6 @@
 // Nodes at one PostgreSQL server: what they must have in common, and a connection pooler before it.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +55,7 @@ describe.runIf(engines().includes('server'))('nodes at one server', () => {
     });
     // Nor does a key file of its own do.
     await expect(start(undefined)).rejects.toMatchObject({ code: 'SECRET_KEYS_DIFFER' });
+    expect(readdirSync(folders.at(-1) ?? '')).not.toContain('secret.key');
     const rotating = await start(`${NEW},${OLD}`);
     await rotating.resealSecrets();
     await expect(start(OLD)).rejects.toMatchObject({ code: 'SECRET_KEYS_DIFFER' });
