@@ -1,7 +1,7 @@
 // Parses a contact file into contacts: its columns, the numbers, and the context of each call. All faults of a file are
 // reported together. Source: contract §5.6, §9.3, specification §2.8.
 
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { dialledAddress } from '../telephony/provider/phone-address.ts';
 import { ContactFileErrors, nameList } from './contact-file-errors.ts';
 import { invalid, readRecords } from './csv-records.ts';
 
@@ -29,11 +29,8 @@ const GREETING_COLUMNS = new Set([
 ]);
 /** Longest name of a column, which people type as the name of a template variable. */
 const COLUMN_CHARACTERS_MAX = 255;
-/** Fewest and most digits with the country code (E.164, 6.2). */
-const DIGITS_MIN = 8;
-const DIGITS_MAX = 15;
-/** Digits in groups, as people write them. */
-const WRITTEN_NUMBER = /^\+[\d\s().\-/\u00a0\u2010-\u2015\u2212]{7,40}$/u;
+/** A number with its country code, behind marks that cannot be seen. */
+const WITH_COUNTRY = /^\p{Cf}*[+\uff0b]/u;
 
 /** Contacts in the order of the file, without rows that have no number. After the last row it throws
  *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: contacts yielded before are then void. Also throws
@@ -124,17 +121,13 @@ function readRow(
   return { rowNumber: row, phoneNumber, variables: variablesOf(names, cells) };
 }
 
-/** The number in E.164, or undefined. It must begin with `+` and an existing country code, and have a length that
- *  E.164 allows. National numbering plans are not checked: they change, private exchanges have their own, and one
- *  such row would refuse the whole file, while dialling it costs one failed call. */
+/** The number in E.164, or undefined. It must begin with `+` (contract §9.3). National numbering plans are not checked:
+ *  they change, private exchanges have their own, and one such row would refuse the whole file, while dialling it
+ *  costs one failed call. */
 function dialable(written: string): string | undefined {
-  if (!WRITTEN_NUMBER.test(written)) return undefined;
-  // The library accepts few of the spaces that people write between groups (narrow ones in France, Word's).
-  const spaced = written.replace(/\s/g, ' ');
-  const number = parsePhoneNumberFromString(spaced, { extract: false });
-  if (number === undefined || number.ext !== undefined) return undefined;
-  const digits = number.number.length - 1;
-  return digits >= DIGITS_MIN && digits <= DIGITS_MAX ? number.number : undefined;
+  if (!WITH_COUNTRY.test(written)) return undefined;
+  const address = dialledAddress(written, { hasExtensions: false, callerId: null });
+  return 'to' in address ? address.to : undefined;
 }
 
 function variablesOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
