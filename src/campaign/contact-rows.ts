@@ -3,7 +3,7 @@
 
 import { dialledAddress } from '../telephony/provider/phone-address.ts';
 import { ContactFileErrors, nameList } from './contact-file-errors.ts';
-import { invalid, readRecords } from './csv-records.ts';
+import { invalid, readRecords, trimmed } from './csv-records.ts';
 
 /** One row with a number. */
 export interface SourceContact {
@@ -29,8 +29,8 @@ const GREETING_COLUMNS = new Set([
 ]);
 /** Longest name of a column, which people type as the name of a template variable. */
 const COLUMN_CHARACTERS_MAX = 255;
-/** A number with its country code, behind marks that cannot be seen. */
-const WITH_COUNTRY = /^\p{Cf}*[+\uff0b]/u;
+/** How a number with its country code begins: `+`, also in full width. */
+const WITH_COUNTRY = /^[+\uff0b]/;
 
 /** Contacts in the order of the file, without rows that have no number. After the last row it throws
  *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: contacts yielded before are then void. Also throws
@@ -74,7 +74,9 @@ function readHeader(
   { requiredColumns }: SourceRules,
   faults: ContactFileErrors,
 ): Columns {
-  const names = cells.map((cell) => cell.trim().toLowerCase());
+  const names = cells.map((cell) => trimmed(cell).toLowerCase());
+  // Spreadsheets export the empty columns that were once used.
+  while (names.length > 0 && names.at(-1) === '') names.pop();
   const numberAt = names.indexOf(NUMBER_COLUMN);
   if (numberAt === -1) faults.header(`Source must contain a '${NUMBER_COLUMN}' column`);
   const unnamed = names.flatMap((name, i) => (name === '' ? [i + 1] : []));
@@ -108,7 +110,7 @@ function readRow(
   faults: ContactFileErrors,
 ): SourceContact | undefined {
   if (cells.slice(names.length).some((cell) => cell.trim() !== '')) faults.tooManyCells(row);
-  const written = cells[numberAt]?.trim() ?? '';
+  const written = trimmed(cells[numberAt] ?? '');
   if (written === '') return undefined;
   for (const { name, at } of required) {
     if ((cells[at] ?? '').trim() === '') faults.emptyVariable(name, row);
