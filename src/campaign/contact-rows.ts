@@ -1,6 +1,7 @@
 // Parses a contact file into contacts: its columns, the numbers, and the context of each call. All faults of a file are
 // reported together. Source: contract §5.6, §9.3, specification §2.8.
 
+import { variableKey } from '../std/text/variable-name.ts';
 import { dialledAddress } from '../telephony/provider/phone-address.ts';
 import { ContactFileErrors, nameList } from './contact-file-errors.ts';
 import { invalid, readRecords, trimmed } from './csv-records.ts';
@@ -89,12 +90,11 @@ function readHeader(
     (name) => name === '__proto__' || name.length > COLUMN_CHARACTERS_MAX || /\p{Cc}/u.test(name),
   );
   if (odd.length > 0) faults.header(`Columns with a name that cannot be used: ${nameList(odd)}`);
-  const missing = requiredColumns.filter((name) => !names.includes(name));
+  const keys = names.map(variableKey);
+  const columns = requiredColumns.map((name) => ({ name, at: keys.indexOf(variableKey(name)) }));
+  const missing = columns.filter(({ at }) => at === -1).map(({ name }) => name);
   if (missing.length > 0) faults.missingVariables(missing);
-  const required = requiredColumns.flatMap((name) => {
-    const at = names.indexOf(name);
-    return at === -1 ? [] : [{ name, at }];
-  });
+  const required = columns.filter(({ at }) => at !== -1);
   return { names, numberAt, required };
 }
 

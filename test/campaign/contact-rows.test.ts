@@ -165,6 +165,17 @@ describe('a contact file as a spreadsheet exports it', () => {
     expect(called(await read(text))).toEqual(['+14155550101']);
   });
 
+  it('may write the name of a variable with capitals, spaces or underscores', async () => {
+    const text = readFileSync('fixtures/contacts/csv-column-with-space.csv');
+    const [contact] = await read(text, ['First Name', 'first_name', 'Company']);
+    expect(contact?.variables).toEqual({
+      phone_number: '+14155550101',
+      'first name': 'Ana',
+      company: 'Acme',
+    });
+    expect(await problems(text, ['Firma'])).toContain("missing from the source data: 'Firma'");
+  });
+
   it('may have full-width digits', async () => {
     const text = 'phone_number\n\uff0b\uff11\uff14\uff11\uff15 5550101\n';
     expect(called(await read(text))).toEqual(['+14155550101']);
