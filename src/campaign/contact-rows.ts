@@ -1,9 +1,10 @@
 // Parses a contact file into contacts: its columns, the numbers, and the context of each call. All faults of a file are
 // reported together. Source: contract §5.6, §9.3, specification §2.8.
 
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { variableKey } from '../std/text/variable-name.ts';
+import { dialledAddress } from '../telephony/provider/phone-address.ts';
 import { ContactFileErrors, nameList } from './contact-file-errors.ts';
-import { invalid, readRecords } from './csv-records.ts';
+import { invalid, readRecords, trimmed } from './csv-records.ts';
 
 /** One row with a number. */
 export interface SourceContact {
@@ -29,11 +30,8 @@ const GREETING_COLUMNS = new Set([
 ]);
 /** Longest name of a column, which people type as the name of a template variable. */
 const COLUMN_CHARACTERS_MAX = 255;
-/** Fewest and most digits with the country code (E.164, 6.2). */
-const DIGITS_MIN = 8;
-const DIGITS_MAX = 15;
-/** Digits in groups, as people write them. */
-const WRITTEN_NUMBER = /^\+[\d\s().\-/\u00a0\u2010-\u2015\u2212]{7,40}$/u;
+/** How a number with its country code begins: `+`, also in full width. */
+const WITH_COUNTRY = /^[+\uff0b]/;
 
 /** Contacts in the order of the file, without rows that have no number. After the last row it throws
  *  CAMPAIGN_SOURCE_INVALID with all faults, if there are any: contacts yielded before are then void. Also throws
@@ -77,7 +75,9 @@ function readHeader(
   { requiredColumns }: SourceRules,
   faults: ContactFileErrors,
 ): Columns {
-  const names = cells.map((cell) => cell.trim().toLowerCase());
+  const names = cells.map((cell) => trimmed(cell).toLowerCase());
+  // Spreadsheets export the empty columns that were once used.
+  while (names.length > 0 && names.at(-1) === '') names.pop();
   const numberAt = names.indexOf(NUMBER_COLUMN);
   if (numberAt === -1) faults.header(`Source must contain a '${NUMBER_COLUMN}' column`);
   const unnamed = names.flatMap((name, i) => (name === '' ? [i + 1] : []));
@@ -90,12 +90,11 @@ function readHeader(
     (name) => name === '__proto__' || name.length > COLUMN_CHARACTERS_MAX || /\p{Cc}/u.test(name),
   );
   if (odd.length > 0) faults.header(`Columns with a name that cannot be used: ${nameList(odd)}`);
-  const missing = requiredColumns.filter((name) => !names.includes(name));
+  const keys = names.map(variableKey);
+  const columns = requiredColumns.map((name) => ({ name, at: keys.indexOf(variableKey(name)) }));
+  const missing = columns.filter(({ at }) => at === -1).map(({ name }) => name);
   if (missing.length > 0) faults.missingVariables(missing);
-  const required = requiredColumns.flatMap((name) => {
-    const at = names.indexOf(name);
-    return at === -1 ? [] : [{ name, at }];
-  });
+  const required = columns.filter(({ at }) => at !== -1);
   return { names, numberAt, required };
 }
 
@@ -111,7 +110,7 @@ function readRow(
   faults: ContactFileErrors,
 ): SourceContact | undefined {
   if (cells.slice(names.length).some((cell) => cell.trim() !== '')) faults.tooManyCells(row);
-  const written = cells[numberAt]?.trim() ?? '';
+  const written = trimmed(cells[numberAt] ?? '');
   if (written === '') return undefined;
   for (const { name, at } of required) {
     if ((cells[at] ?? '').trim() === '') faults.emptyVariable(name, row);
@@ -124,17 +123,13 @@ function readRow(
   return { rowNumber: row, phoneNumber, variables: variablesOf(names, cells) };
 }
 
-/** The number in E.164, or undefined. It must begin with `+` and an existing country code, and have a length that
- *  E.164 allows. National numbering plans are not checked: they change, private exchanges have their own, and one
- *  such row would refuse the whole file, while dialling it costs one failed call. */
+/** The number in E.164, or undefined. It must begin with `+` (contract §9.3). National numbering plans are not checked:
+ *  they change, private exchanges have their own, and one such row would refuse the whole file, while dialling it
+ *  costs one failed call. */
 function dialable(written: string): string | undefined {
-  if (!WRITTEN_NUMBER.test(written)) return undefined;
-  // The library accepts few of the spaces that people write between groups (narrow ones in France, Word's).
-  const spaced = written.replace(/\s/g, ' ');
-  const number = parsePhoneNumberFromString(spaced, { extract: false });
-  if (number === undefined || number.ext !== undefined) return undefined;
-  const digits = number.number.length - 1;
-  return digits >= DIGITS_MIN && digits <= DIGITS_MAX ? number.number : undefined;
+  if (!WITH_COUNTRY.test(written)) return undefined;
+  const address = dialledAddress(written, { hasExtensions: false, callerId: null });
+  return 'to' in address ? address.to : undefined;
 }
 
 function variablesOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {

@@ -26,18 +26,27 @@ const CARRIAGE_RETURN = 0x0d;
 
 /** Delimiters of cells. Spreadsheets in many countries write semicolons. */
 const DELIMITERS = [',', ';', '\t'] as const;
+/** A first line that names the delimiter and is not data, as Excel reads and writes it. */
+const SEPARATOR_LINE = /^\ufeff?"?sep=([^"\r\n])"?\s*$/i;
+/** Marks that cannot be seen, and space, at the ends of a cell. */
+const AROUND = /^[\p{Cf}\s]+|[\p{Cf}\s]+$/gu;
 
-/** Records in order, the first with number 1; blank lines are records of one empty cell. The delimiter is the one
- *  with which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID for bytes that are no such
+/** A cell without space and unseen marks (directions of writing, zero-width characters) at its ends. */
+export function trimmed(cell: string): string {
+  return cell.replace(AROUND, '');
+}
+
+/** Records in order, the first with number 1; blank lines are records of one empty cell. A line `sep=;` before them is
+ *  left out. The delimiter is the one with which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID for bytes that are no such
  *  file, and what `bytes` throws. */
 export async function* readRecords(
   bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
   column: string,
 ): AsyncGenerator<{ number: number; cells: string[] }> {
-  const { head, rest } = await firstLine(checkedPieces(bytes));
+  const { head, rest, separator } = await behindSeparatorLine(checkedPieces(bytes));
   const parser = parse({
     bom: true,
-    delimiter: delimiterOf(head, column),
+    delimiter: delimiterOf(head, column, separator),
     recordDelimiter: ['\r\n', '\n', '\r'],
     relaxColumnCount: true,
     relaxQuotes: true,
@@ -57,21 +66,43 @@ export async function* readRecords(
   }
 }
 
-/** The pieces up to the end of the first line, as one, and the following ones. */
-async function firstLine(
+interface Beginning {
+  /** The first line, and what came in one piece with its end. */
+  head: Buffer;
+  rest: AsyncGenerator<Uint8Array>;
+}
+
+async function behindSeparatorLine(
   pieces: AsyncGenerator<Uint8Array>,
-): Promise<{ head: Buffer; rest: AsyncGenerator<Uint8Array> }> {
-  const first: Uint8Array[] = [];
-  let bytes = 0;
-  for (;;) {
+): Promise<Beginning & { separator: string | undefined }> {
+  const { head, rest } = await firstLine(Buffer.alloc(0), pieces);
+  const end = lineEnd(head);
+  const separator = SEPARATOR_LINE.exec(head.toString('utf8', 0, end))?.[1];
+  if (separator === undefined) return { head, rest, separator };
+  const isPair = head[end] === CARRIAGE_RETURN && head[end + 1] === LINE_FEED;
+  return { ...(await firstLine(head.subarray(end + (isPair ? 2 : 1)), rest)), separator };
+}
+
+/** `begun` and the pieces up to the first line's end and one byte more, which may belong to it; and the others. */
+async function firstLine(begun: Buffer, pieces: AsyncGenerator<Uint8Array>): Promise<Beginning> {
+  const first: Uint8Array[] = [begun];
+  let bytes = begun.byteLength;
+  let isComplete = lineEnd(begun) < bytes - 1;
+  while (!isComplete && bytes <= RECORD_BYTES_MAX) {
     const { value, done } = await pieces.next();
     if (done === true) break;
+    const hadEnd = first.some((piece) => lineEnd(piece) < piece.byteLength);
+    isComplete = hadEnd || lineEnd(value) < value.byteLength - 1;
     first.push(value);
     bytes += value.byteLength;
-    if (value.includes(LINE_FEED) || value.includes(CARRIAGE_RETURN)) break;
-    if (bytes > RECORD_BYTES_MAX) break;
   }
   return { head: Buffer.concat(first), rest: pieces };
+}
+
+/** Index of the first line break, else the length. */
+function lineEnd(bytes: Uint8Array): number {
+  const at = bytes.findIndex((byte) => byte === LINE_FEED || byte === CARRIAGE_RETURN);
+  return at === -1 ? bytes.byteLength : at;
 }
 
 async function* joined(head: Buffer, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -80,16 +111,12 @@ async function* joined(head: Buffer, rest: AsyncGenerator<Uint8Array>): AsyncGen
 }
 
 /** The delimiter that gives the column; else a comma: the header's fault then names the missing column. */
-function delimiterOf(head: Buffer, column: string): string {
+function delimiterOf(head: Buffer, column: string, separator: string | undefined): string {
   const [line = ''] = head.toString('utf8').split(/[\r\n]/);
   const namesBy = (delimiter: string): string[] =>
-    line.split(delimiter).map((cell) =>
-      cell
-        .replace(/["\ufeff]/g, '')
-        .trim()
-        .toLowerCase(),
-    );
-  return DELIMITERS.find((delimiter) => namesBy(delimiter).includes(column)) ?? ',';
+    line.split(delimiter).map((cell) => trimmed(cell.replaceAll('"', '')).toLowerCase());
+  const known = separator === undefined ? DELIMITERS : [separator, ...DELIMITERS];
+  return known.find((delimiter) => namesBy(delimiter).includes(column)) ?? separator ?? ',';
 }
 
 /** The same bytes in small pieces. Throws CAMPAIGN_SOURCE_INVALID if they are too many or not text. */

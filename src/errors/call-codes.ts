@@ -25,7 +25,7 @@ export const callErrors = {
   },
   NUMBER_NOT_DIALABLE: {
     retry: false,
-    text: 'phone_number cannot be dialled: send + and the country code with 8 to 15 digits, a SIP URI, or over a PBX an extension',
+    text: 'phone_number cannot be dialled: {why}',
   },
   RUN_HAS_CALL: { retry: false, text: 'Workflow run already has an active call' },
   RUN_WITHOUT_CALL: { retry: false, text: 'Workflow run has no call to hang up' },

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readContacts, type SourceContact } from '../../src/campaign/contact-rows.ts';
@@ -118,6 +119,66 @@ describe('a contact file', () => {
       { phone_number: '+14155550102' },
       { phone_number: '+14155550103' },
     ]);
+  });
+});
+
+describe('a contact file as a spreadsheet exports it', () => {
+  const exported = (name: string) => read(readFileSync(`fixtures/contacts/${name}.csv`));
+  const called = (contacts: SourceContact[]) => contacts.map(({ phoneNumber }) => phoneNumber);
+
+  it('may begin with a line that names its separator', async () => {
+    const [contact] = await exported('csv-excel-sep-line');
+    expect(contact).toEqual({
+      rowNumber: 2,
+      phoneNumber: '+14155550101',
+      variables: { phone_number: '+14155550101', name: 'Ana' },
+    });
+    for (const text of [
+      '\ufeffsep=|\nphone_number|name\n+14155550101|Ana\n',
+      '"SEP=\t"\r\nphone_number\tname\r\n+14155550101\tAna',
+      'sep=;\rphone_number,name\r+14155550101,Ana\r',
+    ]) {
+      expect(await read(text), text).toEqual([contact]);
+      const bytes = [...Buffer.from(text)].map((byte) => Buffer.from([byte]));
+      expect(await read(pieces(...bytes)), text).toEqual([contact]);
+    }
+    expect(await problems('sep=;\n')).toContain('must have a header row');
+  });
+
+  it('may have empty columns at its end, whose cells are no values', async () => {
+    const contacts = await exported('csv-trailing-empty-columns');
+    expect(contacts.map(({ variables }) => variables)).toEqual([
+      { phone_number: '+14155550101', name: 'Ana' },
+    ]);
+    expect(await problems('phone_number,,\n+14155550101,,x\n')).toBe(
+      'More values than columns in rows: 2',
+    );
+  });
+
+  it('may have marks that cannot be seen around its names and in its numbers', async () => {
+    expect(called(await exported('csv-invisible-characters'))).toEqual([
+      '+14155550101',
+      '+14155550102',
+      '+14155550103',
+    ]);
+    const text = '\u200bPhone_Number\u200e\n\u202a\u202a+1\u00ad415\u200b5550101\n\u200b\n';
+    expect(called(await read(text))).toEqual(['+14155550101']);
+  });
+
+  it('may write the name of a variable with capitals, spaces or underscores', async () => {
+    const text = readFileSync('fixtures/contacts/csv-column-with-space.csv');
+    const [contact] = await read(text, ['First Name', 'first_name', 'Company']);
+    expect(contact?.variables).toEqual({
+      phone_number: '+14155550101',
+      'first name': 'Ana',
+      company: 'Acme',
+    });
+    expect(await problems(text, ['Firma'])).toContain("missing from the source data: 'Firma'");
+  });
+
+  it('may have full-width digits', async () => {
+    const text = 'phone_number\n\uff0b\uff11\uff14\uff11\uff15 5550101\n';
+    expect(called(await read(text))).toEqual(['+14155550101']);
   });
 });
 

@@ -10,6 +10,7 @@ import {
   type ScheduleSettings,
 } from '../../model/campaign.ts';
 import { isTimeZone } from '../../std/calendar-day.ts';
+import { DAY_MINUTES, minutesOfDay, timeOfDay } from '../../std/time-of-day.ts';
 
 export const retryConfigIn = z
   .object({
@@ -33,32 +34,32 @@ export const retryConfigOut = z
   })
   .meta({ id: 'RetryConfigResponse' });
 
-const HH_MM = /^\d{2}:\d{2}$/;
-const timeOfDay = z.string().regex(HH_MM);
-
 const timeSlotIn = z
   .object({
     day_of_week: z.int().min(0).max(6).meta({ description: '0 is Monday.' }),
-    start_time: timeOfDay,
-    end_time: timeOfDay.meta({
-      description: 'Excluded. Before `start_time`: on the next day. `24:00` is the end of the day.',
+    start_time: z.string().meta({ description: '`HH:MM`, 00:00 to 23:59.', examples: ['09:00'] }),
+    end_time: z.string().meta({
+      description:
+        '`HH:MM`, 00:00 to 24:00, excluded. Before `start_time`: on the next day. Both 00:00: the whole day.',
+      examples: ['17:00'],
     }),
   })
   .check(({ value: { start_time: start, end_time: end }, issues }) => {
     const refuse = (field: string, message: string): void => {
       issues.push({ code: 'custom', message, path: [field], input: undefined });
     };
-    if (isBeyond(start)) refuse('start_time', 'start_time must be between 00:00 and 23:59');
-    if (isBeyond(end) && end !== '24:00') {
-      refuse('end_time', 'end_time must be between 00:00 and 24:00');
+    const from = minutesOfDay(start);
+    const to = minutesOfDay(end);
+    if (from === undefined || from === DAY_MINUTES) {
+      refuse('start_time', 'start_time must be a time as HH:MM, from 00:00 to 23:59');
     }
-    if (start === end) refuse('end_time', 'end_time must differ from start_time');
+    if (to === undefined) {
+      refuse('end_time', 'end_time must be a time as HH:MM, from 00:00 to 24:00');
+    }
+    if (from !== undefined && from === to && from > 0) {
+      refuse('end_time', 'end_time must differ from start_time; the whole day is 00:00 to 24:00');
+    }
   });
-
-/** Whether the text has the form of a time of day but is none. */
-function isBeyond(text: string): boolean {
-  return HH_MM.test(text) && !/^([01]\d|2[0-3]):[0-5]\d$/.test(text);
-}
 
 export const scheduleConfigIn = z
   .object({
@@ -126,11 +127,15 @@ export function scheduleSettingsOf(config: z.infer<typeof scheduleConfigIn>): Sc
   return {
     enabled: config.enabled,
     timezone: config.timezone,
-    slots: config.slots.map((slot) => ({
-      dayOfWeek: slot.day_of_week,
-      start: slot.start_time,
-      end: slot.end_time,
-    })),
+    slots: config.slots.map((slot) => {
+      const from = minutesOfDay(slot.start_time) ?? 0;
+      const to = minutesOfDay(slot.end_time) ?? 0;
+      return {
+        dayOfWeek: slot.day_of_week,
+        start: timeOfDay(from),
+        end: timeOfDay(from === to ? DAY_MINUTES : to),
+      };
+    }),
   };
 }
 

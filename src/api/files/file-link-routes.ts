@@ -9,7 +9,7 @@ import { keyRequired } from '../http/openapi.ts';
 import { queryFlag, queryInteger } from '../http/values.ts';
 import { FILES_PATH, LINK_LIFE_S, linkTo } from './run-artifacts.ts';
 import { ownFile } from './stored-file.ts';
-import { safeFileName, uploadUrl } from './upload-links.ts';
+import { CSV_TYPE, safeFileName, uploadUrl } from './upload-links.ts';
 
 const CONTACTS_BYTES_MAX = 10_485_760;
 const CONTACTS_LINK_S = 900;
@@ -42,15 +42,15 @@ const contactsIn = z
     file_name: z
       .string()
       .max(255)
-      .regex(/.*\.csv$/)
+      .regex(/.*\.csv$/i)
       .meta({ examples: ['contacts.csv'] }),
     file_size: z.int().gt(0).lte(CONTACTS_BYTES_MAX).meta({ description: 'Bytes, at most.' }),
     content_type: z
       .string()
       .max(100)
-      .regex(/^(text\/csv|application\/csv|application\/vnd\.ms-excel)(; ?[\w=.-]+)*$/i)
+      .regex(CSV_TYPE)
       .default('text/csv')
-      .meta({ description: 'What the request that sends the file will say: a type of CSV.' }),
+      .meta({ description: '`Content-Type` of the request that sends the file: a type of CSV.' }),
   })
   .meta({ id: 'PresignedUploadUrlRequest' });
 

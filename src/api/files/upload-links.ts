@@ -12,8 +12,19 @@ export const FILE_KEY = {
 /** The storage backend that clients see, always `s3` (the contract's other value is `minio`): links alone transfer
  *  files, so the real store is not shown. */
 export const STORAGE_BACKEND = 's3';
+/** A type under which systems send CSV files, with parameters; Windows with Excel has its own. */
+export const CSV_TYPE =
+  /^(?:text\/csv|application\/csv|application\/vnd\.ms-excel)(?: ?; ?[\w.-]+="?[\w.-]+"?)*$/i;
 /** Longest file name: with a uuid and a dash before it, a part of a storage key has fewer than 121 characters. */
 const NAME_CHARACTERS_MAX = 80;
+
+/** Whether a file may be sent as `given` where `announced` was said: the same type, or both CSV. Parameters such as
+ *  `charset` do not matter: the bytes are checked when they are read. */
+export function isSameType(given: string, announced: string): boolean {
+  const type = (text: string): string => text.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (CSV_TYPE.test(type(announced))) return CSV_TYPE.test(type(given));
+  return type(given) === type(announced);
+}
 
 /** A client's file name as a part of a storage key; its extension is kept. */
 export function safeFileName(name: string): string {

@@ -8,7 +8,7 @@ import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { PieceCount } from '../http/piece-count.ts';
-import { FILE_KEY } from './upload-links.ts';
+import { FILE_KEY, isSameType } from './upload-links.ts';
 import { UploadPace } from './upload-pace.ts';
 
 /** Longest upload: 10 MB at 300 kbit/s. */
@@ -115,8 +115,7 @@ function organizationOf(key: string): string {
 
 function checkHeaders(upload: LinkedUpload, headers: IncomingMessage['headers']): void {
   const { bytesMax, contentType } = upload;
-  const given = headers['content-type']?.trim().toLowerCase();
-  if (given !== contentType.toLowerCase()) {
+  if (!isSameType(headers['content-type'] ?? '', contentType)) {
     throw new GatewayError('FILE_TYPE_UNEXPECTED', { expected: contentType });
   }
   if (Number(headers['content-length'] ?? 0) > bytesMax + DISCARDED_BYTES_MAX) {

@@ -30,6 +30,7 @@ const FACTS: Facts = {
   name: 'Main line',
   provider: 'twilio',
   reason: 'Authenticate',
+  why: 'emergency and short numbers are not called over this provider',
   problems: "Source must contain a 'phone_number' column",
   max: 100,
   address: '+14155550100',

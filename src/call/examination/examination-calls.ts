@@ -8,7 +8,7 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
 import { addressOutcome } from '../../telephony/doctor/address-checks.ts';
-import { isDialable, normalizeAddress } from '../../telephony/provider/phone-address.ts';
+import { dialledAddress } from '../../telephony/provider/phone-address.ts';
 import {
   type HostedProvider,
   isHosted,
@@ -195,14 +195,15 @@ export class ExaminationCalls {
     if (verdict === 'fail') {
       throw new GatewayError('PUBLIC_URL_UNFIT', { reason: `${message} ${advice ?? ''}` });
     }
-    const to = isDialable(wish.phoneNumber, { hasExtensions: false })
-      ? normalizeAddress(wish.phoneNumber, null)?.normalized
-      : undefined;
-    if (to === undefined) throw new GatewayError('NUMBER_NOT_DIALABLE');
+    const rules = { hasExtensions: false, callerId: route.from };
+    const address = dialledAddress(wish.phoneNumber, rules);
+    if ('reason' in address) {
+      throw new GatewayError('NUMBER_NOT_DIALABLE', { why: address.reason });
+    }
     const limit = await store.accounts.concurrentCallLimit(organizationId);
     const { total } = await store.runs.activeCalls(organizationId, { limit: 1, offset: 0 });
     if (total >= limit) throw new GatewayError('CALL_LIMIT_REACHED');
-    return this.#dial(wish, { route, to, lines: await speak() });
+    return this.#dial(wish, { route, to: address.to, lines: await speak() });
   }
 
   async #dial(

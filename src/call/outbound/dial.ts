@@ -12,9 +12,7 @@ import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { jsonExcess } from '../../std/json-size.ts';
 import type { Store } from '../../store/store.ts';
-import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
-import type { DialResult, TelephonyProvider } from '../../telephony/provider/provider.ts';
-import { connectivityOf } from '../../telephony/registry/configuration.ts';
+import type { DialResult } from '../../telephony/provider/provider.ts';
 import type { CallServices } from '../setup/call-services.ts';
 import { CALL_S_EXTRA, callbackUrls, RING_S } from '../setup/callback-urls.ts';
 import type { DialRecord, DialRequestOfRun } from './dial-record.ts';
@@ -115,7 +113,7 @@ export class ProviderDial {
     const request = {
       runId: run.id,
       from: from === null ? null : provider.formatAddress(from),
-      to: provider.formatAddress(dialledNumber(to, provider)),
+      to: provider.formatAddress(to),
       ...callbackUrls(publicUrl, provider, run.id),
       ringS: RING_S,
       callS: Math.min(agent.callS + CALL_S_EXTRA, limit.max),
@@ -133,13 +131,4 @@ export class ProviderDial {
       deadline.done();
     }
   }
-}
-
-const WITH_COUNTRY = /^\s*(?:\+|00)/;
-
-/** A number with its country code in the form that providers accept: they refuse spaces, parentheses and `00`.
- *  Numbers without `+` are completed by the provider; numbers for SIP trunks and PBXs are unchanged. */
-function dialledNumber(to: string, { name }: TelephonyProvider): string {
-  const isKnown = WITH_COUNTRY.test(to) && connectivityOf(name) === 'api';
-  return (isKnown ? normalizeAddress(to, null)?.normalized : undefined) ?? to;
 }

@@ -9,7 +9,7 @@ import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { StartKey } from '../../store/runs/start-batch.ts';
 import type { Store } from '../../store/store.ts';
-import { isDialable } from '../../telephony/provider/phone-address.ts';
+import { dialledAddress } from '../../telephony/provider/phone-address.ts';
 import { connectivityOf } from '../../telephony/registry/configuration.ts';
 import { requireValid } from '../../workflow/stored/agent-checks.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
@@ -20,7 +20,7 @@ import type { OutboundRoute, OutboundRoutes, OutboundTrunk } from './outbound-ro
 /** A call that is complete except for its run. */
 export interface Prepared {
   route: OutboundRoute;
-  /** The number as the client wrote it. */
+  /** The number in the form that is dialled. */
   to: string;
   /** Whether the start creates a run. False: an existing run gets the call. */
   createsRun: boolean;
@@ -54,11 +54,11 @@ export async function prepareStart(
 ): Promise<Prepared> {
   const { agent, trunk } = await readStartFacts(deps, request);
   const route = deps.routes.over(trunk, request);
-  checkDialable(request.phoneNumber, route);
+  const to = dialled(request.phoneNumber, route);
   const run = newRun(deps, request, agent, route);
   return {
     route,
-    to: request.phoneNumber,
+    to,
     createsRun: true,
     version: agent.version,
     begin: (key) => deps.store.starts.start(run, key),
@@ -139,9 +139,9 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
   });
   const agent = await resolveTestAgent(deps, organizationId, workflowId);
   await requireValid(deps, organizationId, agent.version);
-  const to = request.phoneNumber ?? (await testNumber(deps, organizationId));
-  checkDialable(to, route);
-  const call = callOf(request, { agent, route, to });
+  const written = request.phoneNumber ?? (await testNumber(deps, organizationId));
+  const to = dialled(written, route);
+  const call = callOf(request, { agent, route, to: written });
   const { starts } = deps.store;
   const { version } = agent;
   if (runId !== null) {
@@ -166,10 +166,12 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
   return { route, to, version, createsRun: true, begin: (key) => starts.start(run, key) };
 }
 
-/** Throws NUMBER_NOT_DIALABLE. SIP trunks and PBXs accept extensions too. */
-function checkDialable(to: string, { provider }: OutboundRoute): void {
+/** The form that is dialled. SIP trunks and PBXs accept extensions too. Throws NUMBER_NOT_DIALABLE. */
+function dialled(written: string, { provider, from: callerId }: OutboundRoute): string {
   const hasExtensions = connectivityOf(provider.name) === 'sip';
-  if (!isDialable(to, { hasExtensions })) throw new GatewayError('NUMBER_NOT_DIALABLE');
+  const address = dialledAddress(written, { hasExtensions, callerId });
+  if ('to' in address) return address.to;
+  throw new GatewayError('NUMBER_NOT_DIALABLE', { why: address.reason });
 }
 
 /** Replaces errors about configurations by those of test calls. */

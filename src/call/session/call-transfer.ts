@@ -8,8 +8,9 @@ import type { CallAudio } from '../../pipeline/call-audio.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
 import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
-import { normalizeAddress } from '../../telephony/provider/phone-address.ts';
+import { dialledAddress, normalizeAddress } from '../../telephony/provider/phone-address.ts';
 import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { connectivityOf } from '../../telephony/registry/configuration.ts';
 import type { TransferFailure } from '../../workflow/engine/dialogue-events.ts';
 import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import {
@@ -86,10 +87,10 @@ export class CallTransfer {
     if (announcement?.isRequired === true && !ways.includes('warm')) {
       throw new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: provider.name });
     }
-    const address = normalizeAddress(to, null);
-    if (address === undefined) throw new GatewayError('TRANSFER_DESTINATION');
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
-    const callerId = callerIdOf(provider, String(run.initialContext[own] ?? ''));
+    const ownNumber = String(run.initialContext[own] ?? '');
+    const address = destination(to, provider, ownNumber);
+    const callerId = callerIdOf(provider, ownNumber);
     const isWarm = announcement !== undefined && ways.includes('warm');
     const warm = isWarm ? this.#warm(announcement) : undefined;
     const { publicUrl, random } = this.#options;
@@ -97,12 +98,11 @@ export class CallTransfer {
     const { resultUrl } = transferUrls(publicUrl, provider, newTransferId(run.id, 'cold', random));
     const { join } = provider.control;
     if (warm !== undefined && join !== undefined) {
-      const to = provider.formatAddress(address.normalized);
-      const wanted = { callId, to, from: callerId, ringS, warm };
+      const wanted = { callId, to: provider.formatAddress(address), from: callerId, ringS, warm };
       await transferByLeg(this.#legDeps(), wanted, signal);
       return;
     }
-    const known = { to: provider.formatAddress(address.normalized), callerId, ringS };
+    const known = { to: provider.formatAddress(address), callerId, ringS };
     const target = { ...known, documentUrl, resultUrl, warm };
     await provider.control.transfer(configuration.credentials, callId, target, signal);
   }
@@ -133,6 +133,15 @@ export class CallTransfer {
       },
     };
   }
+}
+
+/** The destination in the form of a dial. Throws TRANSFER_DESTINATION. */
+function destination(written: string, { name }: TelephonyProvider, ownNumber: string): string {
+  const callerId = normalizeAddress(ownNumber, null)?.normalized ?? null;
+  const hasExtensions = connectivityOf(name) === 'sip';
+  const address = dialledAddress(written, { hasExtensions, callerId });
+  if ('reason' in address) throw new GatewayError('TRANSFER_DESTINATION');
+  return address.to;
 }
 
 /** The caller id in the form of a dial. A PBX gets the number as the PBX wrote it, such as an extension. */

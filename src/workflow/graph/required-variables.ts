@@ -2,21 +2,24 @@
 // Source: contract §5.6.
 
 import type { WorkflowDefinition } from '../../model/workflow.ts';
+import { variableKey } from '../../std/text/variable-name.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 import { isBuiltIn } from '../variables/built-in-variables.ts';
 import { placeholders } from '../variables/template.ts';
 
 /** Variables that the gateway sets for every call of a campaign. */
-const SYSTEM_NAMES = new Set([
-  'campaign_id',
-  'provider',
-  'source_uuid',
-  'called_number',
-  'caller_number',
-  'direction',
-  'telephony_configuration_id',
-  'workflow_run_id',
-]);
+const SYSTEM_NAMES = new Set(
+  [
+    'campaign_id',
+    'provider',
+    'source_uuid',
+    'called_number',
+    'caller_number',
+    'direction',
+    'telephony_configuration_id',
+    'workflow_run_id',
+  ].map(variableKey),
+);
 
 const EDGE_TEXTS = ['transition_speech'];
 
@@ -33,7 +36,9 @@ export function requiredTemplateVariables(definition: WorkflowDefinition): strin
     .flatMap(placeholders)
     .filter(({ path, fallback }) => fallback === undefined && isRequired(path))
     .map(({ path }) => path);
-  return [...new Set(names)];
+  return [
+    ...new Map(names.toReversed().map((name) => [variableKey(name), name])).values(),
+  ].toReversed();
 }
 
 function textsOf(data: Record<string, unknown>, fields: readonly string[]): string[] {
@@ -41,5 +46,5 @@ function textsOf(data: Record<string, unknown>, fields: readonly string[]): stri
 }
 
 function isRequired(path: string): boolean {
-  return !path.includes('.') && !isBuiltIn(path) && !SYSTEM_NAMES.has(path);
+  return !/[.[]/.test(path) && !isBuiltIn(path) && !SYSTEM_NAMES.has(variableKey(path));
 }

@@ -1,10 +1,12 @@
 // Template variables in prompts and speech: `{{ path }}`, `{{ path | default }}` and the older
 // `{{ path | fallback:default }}`. No loops, conditions or other filters. Source: contract §5.6.
-// The scanner accepts what the contract's expression
-//   \{\{\s*([^|\s}]+)(?:\s*\|\s*([^:}]+)(?::([^}]+))?)?\s*\}\}
-// accepts, but in linear time.
+// The scanner accepts what the expression
+//   \{\{\s*([^|\s{}]+(?: +[^|\s{}]+)*)(?:\s*\|\s*([^:}]+)(?::([^}]+))?)?\s*\}\}
+// accepts, but in linear time: the contract's, with spaces in names and without braces. A third brace on both sides
+// belongs to the placeholder.
 
 import { isObject } from '../../std/json.ts';
+import { variableKey } from '../../std/text/variable-name.ts';
 import { builtInValue, isBuiltIn, zoneInText } from './built-in-variables.ts';
 
 /** Length at which a rendered text is cut: prompts and lines are shorter, but context values may be longer. */
@@ -59,8 +61,11 @@ export function placeholders(text: string): Placeholder[] {
     if (typeof placeholder === 'number') {
       from = placeholder;
     } else {
-      found.push(placeholder);
-      from = placeholder.end;
+      const { start: opening, end } = placeholder;
+      const isFree = opening > (found.at(-1)?.end ?? 0);
+      const isTriple = isFree && text[opening - 1] === '{' && text[end] === '}';
+      found.push(isTriple ? { ...placeholder, start: opening - 1, end: end + 1 } : placeholder);
+      from = end;
     }
   }
 }
@@ -91,10 +96,10 @@ class Scanner {
   placeholderAt(start: number): Placeholder | number {
     const pathStart = this.#find(NOT_SPACE, start + 2);
     const pathEnd = this.#find(PATH_END, pathStart);
-    // Braces are legal in a path, so every start inside a failed path would fail at the same place.
+    // A path has no braces, so that no placeholder begins in it.
     const retry = Math.max(start + 1, pathEnd - 2);
     if (pathEnd === pathStart) return retry;
-    const path = this.#text.slice(pathStart, pathEnd);
+    const path = this.#text.slice(pathStart, pathEnd).trimEnd();
     const afterPath = this.#find(NOT_SPACE, pathEnd);
     if (this.#text[afterPath] === '|') {
       const rest = this.#filter(afterPath + 1, path);
@@ -135,7 +140,8 @@ class Scanner {
 }
 
 const NOT_SPACE = /\S/g;
-const PATH_END = /[|\s}]/g;
+/** A bar, a brace, or a space that is not between the words of a name. */
+const PATH_END = /[|{}]|[^\S ]/g;
 const WORD_END = /[:}]/g;
 const BRACE = /\}/g;
 
@@ -147,15 +153,23 @@ function titleCased(path: string): string {
     });
 }
 
-/** The value at a dotted path through objects, own keys only; undefined if there is none. */
+/** The value at a dotted path through objects and lists (`items.0.name`, `items[0].name`), own keys only; undefined if
+ *  there is none. Case, spaces and underscores of a name do not count where no name is equal. */
 export function valueAtPath(context: Record<string, unknown>, path: string): unknown {
-  if (Object.hasOwn(context, path)) return context[path];
-  const names = path.split('.');
+  const whole = member(context, path);
+  if (whole !== undefined) return whole;
+  const names = path.replace(/\[(\d+)\]/g, '.$1').split('.');
   if (names[0] === 'initial_context' && !Object.hasOwn(context, 'initial_context')) names.shift();
   let value: unknown = context;
-  for (const name of names) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
-    value = value[name];
-  }
+  for (const name of names) value = member(value, name.trim());
   return value;
+}
+
+function member(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return /^\d{1,9}$/.test(name) ? value[Number(name)] : undefined;
+  if (!isObject(value)) return undefined;
+  if (Object.hasOwn(value, name)) return value[name];
+  const wanted = variableKey(name);
+  const alike = Object.keys(value).find((key) => variableKey(key) === wanted);
+  return alike === undefined ? undefined : value[alike];
 }

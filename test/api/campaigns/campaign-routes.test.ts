@@ -124,6 +124,36 @@ describe('a new campaign', () => {
   });
 });
 
+describe('the times of a schedule', () => {
+  it.each([
+    ['9:00', '17:00', '09:00', '17:00'],
+    ['00:00', '00:00', '00:00', '24:00'],
+    ['0:00', '24:00', '00:00', '24:00'],
+    ['18:00', '0:00', '18:00', '00:00'],
+  ])('%s to %s is %s to %s', async (start, end, from, to) => {
+    const campaign = await harness.create(slots({ start_time: start, end_time: end }));
+    expect(campaign.schedule_config.slots).toEqual([
+      { day_of_week: 0, start_time: from, end_time: to },
+    ]);
+  });
+
+  it.each(['9', '9am', '0900', '09:00:00', '-1:00', ''])(
+    'are not %j: the form is named',
+    async (time) => {
+      const [status, detail] = await created(slots({ start_time: time }));
+      expect([status, detail]).toEqual([
+        422,
+        [
+          expect.objectContaining({
+            loc: ['body', ...slot('start_time')],
+            msg: 'Value error, start_time must be a time as HH:MM, from 00:00 to 23:59',
+          }),
+        ],
+      ]);
+    },
+  );
+});
+
 describe('a campaign is refused with', () => {
   it('404 for an agent that does not exist, is not active or belongs to another organization', async () => {
     expect(await created({ workflow_id: 999_999 })).toEqual([404, 'Workflow not found']);

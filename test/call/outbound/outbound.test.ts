@@ -141,10 +141,17 @@ describe('a call that is started', () => {
     },
   );
 
-  it.each(['14155550100', 'sip:Bob@pbx.example.com'])('to %s goes there as it is', async (to) => {
+  it.each([
+    ['(415) 555-0144', '+14155550144'],
+    ['14155550105', '+14155550105'],
+    ['+44 (0)20 7946 0018', '+442079460018'],
+    ['sip:Bob@pbx.example.com', 'sip:Bob@pbx.example.com'],
+  ])('to %s goes to %s, by the country of the caller id', async (phoneNumber, to) => {
     const harness = await held.harness.prepare();
-    await harness.start({ phoneNumber: to });
+    await harness.start({ phoneNumber });
     expect(dialled(harness).get('To')).toBe(to);
+    await harness.startTest({ phoneNumber });
+    expect(harness.dials.map(({ body }) => new URLSearchParams(body).get('To'))).toEqual([to, to]);
   });
 
   it('is dialled once, with its own URLs, and leaves a run with the contract’s context', async () => {

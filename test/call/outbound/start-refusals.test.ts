@@ -50,16 +50,20 @@ describe('a start', () => {
     await nothingHappened(harness);
   });
 
-  it.each(['   ', 'hello', '+1', '+', '+123456789012345678'])(
-    'to %j is refused, as it cannot be dialled',
-    async (phoneNumber) => {
-      const harness = await held.harness.prepare();
-      const words = expect.stringContaining('phone_number cannot be dialled');
-      expect(await started(harness, { phoneNumber })).toEqual(words);
-      expect(await tried(harness, { phoneNumber })).toEqual(words);
-      await nothingHappened(harness);
-    },
-  );
+  it.each([
+    ['   ', 'it is not a telephone number'],
+    ['hello', 'it is not a telephone number'],
+    ['+1', 'a telephone number has 8 to 15 digits'],
+    ['+123456789012345678', 'a telephone number has 8 to 15 digits'],
+    ['911', 'emergency and short numbers'],
+    ['00', 'emergency and short numbers'],
+  ])('to %j is refused: %s', async (phoneNumber, reason) => {
+    const harness = await held.harness.prepare();
+    const words = expect.stringContaining(`phone_number cannot be dialled: ${reason}`);
+    expect(await started(harness, { phoneNumber })).toEqual(words);
+    expect(await tried(harness, { phoneNumber })).toEqual(words);
+    await nothingHappened(harness);
+  });
 });
 
 describe('a start that names', () => {

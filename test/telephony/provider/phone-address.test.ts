@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  isDialable,
+  dialledAddress,
   lacksCountry,
   normalizeAddress,
 } from '../../../src/telephony/provider/phone-address.ts';
@@ -98,30 +98,111 @@ describe('a phone address in its comparable form', () => {
   });
 });
 
-describe('an address', () => {
+const abroad = [
+  ['+44 (0)20 7946 0018', '+442079460018'],
+  ['+49 (0) 89 1234567', '+49891234567'],
+  ['+91 09262 175513', '+919262175513'],
+  ['0049 (0)89 1234567', '+49891234567'],
+  ['+39 06 6982 1234', '+390669821234'],
+  ['+1.415.555.0144', '+14155550144'],
+  ['\u202a+1 415 555\u200b0144\u202c', '+14155550144'],
+  ['\uff0b\uff14\uff14 20 7946 0018', '+442079460018'],
+  ['tel:+1-415-555-0144', '+14155550144'],
+  ['tel:(020)79460018;phone-context=+44', '+442079460018'],
+] as const;
+
+describe('a number that is written for people', () => {
+  it.each(abroad)('%j is dialled as %s everywhere', (raw, to) => {
+    expect(dialledAddress(raw, { hasExtensions: false, callerId: '+14155550100' })).toEqual({ to });
+    expect(normalizeAddress(raw, null)).toEqual(pstn(to));
+  });
+
   it.each([
-    '+14155550100',
-    '0014155550100',
-    '14155550100',
-    '911',
-    'sip:jo@pbx.example.com',
-    '*98#',
-  ])('%s can be dialled', (raw) => {
-    expect(isDialable(raw, { hasExtensions: false })).toBe(true);
+    ['(415) 555-0144', '+14155550100', '+14155550144'],
+    ['4155550105', '+14155550100', '+14155550105'],
+    ['14155550105', '+15550000001', '+14155550105'],
+    ['4155550105', '+15550000001', '+14155550105'],
+    ['011 44 20 7946 0018', '+14155550100', '+442079460018'],
+    ['020 7946 0018', '+442079460000', '+442079460018'],
+    ['442079460018', '+14155550100', '+442079460018'],
+  ])('%s is completed by the country of the caller id %s', (raw, callerId, to) => {
+    expect(dialledAddress(raw, { hasExtensions: false, callerId })).toEqual({ to });
+  });
+
+  it.each([
+    ['911', 'emergency and short numbers'],
+    ['112', 'emergency and short numbers'],
+    ['12345', 'emergency and short numbers'],
+    ['00', 'emergency and short numbers'],
+    ['*98#', 'emergency and short numbers'],
+    ['+1911', 'has 8 to 15 digits'],
+    ['+44 00 112', 'has 8 to 15 digits'],
+    ['+1234567890123456', 'has 8 to 15 digits'],
+    ['555-0144', 'no number in the country of the caller id'],
+    ['99999999999999', 'no number in the country of the caller id'],
+    ['+999 123 456 789', 'no country has its country code'],
+    ['bob', 'not a telephone number'],
+    ['+1 415 555 0144 ext. 5', 'not a telephone number'],
+    ['tel:bob', 'not a telephone number'],
+    ['sip:', 'not a telephone number'],
+    ['  ', 'not a telephone number'],
+  ])('%j is refused over a hosted provider, with the reason', (raw, reason) => {
+    const rules = { hasExtensions: false, callerId: '+14155550100' };
+    expect(dialledAddress(raw, rules)).toEqual({ reason: expect.stringContaining(reason) });
+  });
+
+  it('needs its country code where the caller id has none', () => {
+    const rules = { hasExtensions: false, callerId: null };
+    const reason = expect.stringContaining('it has no country code');
+    expect(dialledAddress('2175550105', rules)).toEqual({ reason });
+  });
+});
+
+describe('where the far side has extensions', () => {
+  const rules = { hasExtensions: true, callerId: '+14155550100' };
+
+  it.each([
+    ['alice', 'alice'],
+    ['Front-Desk', 'Front-Desk'],
+    ['PJSIP/Bob@trunk', 'PJSIP/Bob@trunk'],
+    ['1001', '1001'],
+    ['911', '911'],
+    ['*98#', '*98#'],
+    ['020 7946 0018', '02079460018'],
+    ['(415) 555-0144', '4155550144'],
+    ['+44 (0)20 7946 0018', '+442079460018'],
+    ['sip:Jo@PBX.example.com:5060', 'sip:Jo@PBX.example.com:5060'],
+  ])('%s is dialled as %s', (raw, to) => {
+    expect(dialledAddress(raw, rules)).toEqual({ to });
   });
 
   it.each(['', '  ', '+', '+1', '+1234567890123456', 'sip:', '+1a', '()'])(
-    '%j cannot be dialled anywhere',
+    '%j cannot be dialled',
     (raw) => {
-      expect(isDialable(raw, { hasExtensions: true })).toBe(false);
+      expect(dialledAddress(raw, rules)).toEqual({ reason: expect.any(String) });
     },
   );
+});
 
-  it.each(['alice', '1001', 'desk-2'])('%s can be dialled where there are extensions', (raw) => {
-    expect(isDialable(raw, { hasExtensions: true })).toBe(true);
+/** Pairs of RFC 3261, 19.1.4, and its counterexamples. */
+describe('SIP addresses are compared as RFC 3261 says', () => {
+  const form = (raw: string) => normalizeAddress(raw, null)?.normalized;
+
+  it.each([
+    ['sip:%61lice@atlanta.com;transport=TCP', 'sip:alice@AtLanTa.CoM;Transport=tcp'],
+    ['sip:a@b.com;user=phone;transport=udp', 'sip:a@b.com;transport=udp;user=phone'],
+    ['sip:a@b.com?to=x&from=y', 'sip:a@b.com?from=y&to=x'],
+    ['sip:a%2fb@c.com', 'sip:a%2Fb@c.com'],
+  ])('%s equals %s', (one, other) => {
+    expect(form(one)).toBe(form(other));
   });
 
-  it('of letters cannot be dialled where there are none', () => {
-    expect(isDialable('alice', { hasExtensions: false })).toBe(false);
+  it.each([
+    ['SIP:ALICE@AtLanTa.CoM', 'sip:alice@AtLanTa.CoM'],
+    ['sip:bob@biloxi.com', 'sip:bob@biloxi.com:6000'],
+    ['sip:bob@biloxi.com', 'sips:bob@biloxi.com'],
+    ['sip:a%2fb@c.com', 'sip:a/b@c.com'],
+  ])('%s differs from %s', (one, other) => {
+    expect(form(one)).not.toBe(form(other));
   });
 });

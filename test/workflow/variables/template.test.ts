@@ -5,8 +5,8 @@ import { rounds } from '../../rounds.ts';
 
 const now = Date.UTC(2026, 8, 3, 16, 5, 0); // A Thursday.
 
-/** The contract's own expression. */
-const CONTRACT = /\{\{\s*([^|\s}]+)(?:\s*\|\s*([^:}]+)(?::([^}]+))?)?\s*\}\}/g;
+/** The contract's own expression, with spaces in names and without braces in them. */
+const CONTRACT = /\{\{\s*([^|\s{}]+(?: +[^|\s{}]+)*)(?:\s*\|\s*([^:}]+)(?::([^}]+))?)?\s*\}\}/g;
 
 describe('template variables', () => {
   const context = {
@@ -33,12 +33,15 @@ describe('template variables', () => {
     ['{{name | x}}', 'Ana'],
     ['{{yes}} {{no | x}} {{price}}', 'True False 3.5'],
     ['{{list}} {{customer}}', '[1,"a"] {"first":"Bo","tags":["x"]}'],
-    ['{{customer.first}} {{customer.tags.0}}', 'Bo '],
+    ['{{customer.first}} {{customer.tags.0}} {{list[1]}} {{customer.tags.1}}', 'Bo x a '],
+    ['{{Name}} {{ NAME }} {{customer.First}} {{Initial_Context.name}}', 'Ana Ana Bo '],
+    ['{{{name}}} {{{ name | x }}} {{{missing}}}.', 'Ana Ana .'],
+    ['{"name":{{name}}} {{{name}} {{name}}}', '{"name":Ana} {Ana Ana}'],
     ['{{initial_context.name}}', 'Ana'],
     ['{{gathered_context.day}}', 'monday'],
     ['one\\ntwo', 'one\ntwo'],
     ['{{constructor}}{{__proto__}}{{name.length}}', ''],
-    ['{{ }} {{a b}} {{a}', '{{ }} {{a b}} {{a}'],
+    ['{{ }} {{a b}} {{a\nb}} {{a}', '{{ }}  {{a\nb}} {{a}'],
     ['{% if x %}', '{% if x %}'],
   ])('%s', (template, expected) => {
     expect(render(template, context, { now })).toBe(expected);
@@ -55,16 +58,31 @@ describe('template variables', () => {
     expect(render(template, { current_time: 'mine' }, { now })).toBe(expected);
   });
 
+  it.each(['first name', 'First Name', 'first_name', 'FirstName', ' FIRST  NAME '])(
+    'finds {{%s}} in every spelling of the name',
+    (written) => {
+      for (const key of ['first name', 'First Name', 'first_name', 'FIRST_NAME', 'firstName']) {
+        expect(render(`{{${written}}}`, { [key]: 'Ana' }, { now }), key).toBe('Ana');
+        expect(render(`{{${written} | x}}`, { other: 'Ana' }, { now })).toBe('x');
+      }
+    },
+  );
+
+  it('takes the name that is equal before one that is alike', () => {
+    const both = { 'First Name': 'a', first_name: 'b' };
+    expect(render('{{first_name}} {{First Name}} {{firstname}}', both, { now })).toBe('b a a');
+  });
+
   it('finds exactly what the contract matches', () => {
     const alphabet = fc.constantFrom('{', '{{', '}', '}}', '|', ':', ' ', '\n', 'a', 'b.c', '\t');
     fc.assert(
       fc.property(fc.array(alphabet, { maxLength: 24 }), (pieces) => {
         const text = pieces.join('');
-        const expected = [...text.matchAll(CONTRACT)].map((match) => ({
-          start: match.index,
-          end: match.index + match[0].length,
-          path: match[1],
-        }));
+        const expected = [...text.matchAll(CONTRACT)].map(({ index, 0: { length }, 1: path }) => {
+          const isTriple = text[index - 1] === '{' && text[index + length] === '}';
+          const beyond = isTriple ? 1 : 0;
+          return { start: index - beyond, end: index + length + beyond, path };
+        });
         const found = placeholders(text).map(({ start: from, end: to, path }) => ({
           start: from,
           end: to,
