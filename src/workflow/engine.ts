@@ -13,12 +13,15 @@ import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts'
 import {
   abandonRequest,
   endDialogue,
+  endFromOutside,
   endIfExtracted,
   endIfHeard,
+  lastWordsComplete,
+  settleLastWords,
   startClosing,
   startFarewell,
 } from './engine/ending.ts';
-import { dropExtraction, extractFrom, takeExtracted } from './engine/extraction.ts';
+import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { linesFor } from './engine/language-lines.ts';
@@ -205,7 +208,10 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
       announceEnd(step, event.text);
       break;
     case 'ending':
-      ending(step, event.reason);
+      endFromOutside(step, event.reason, event.lastWordsFollow === true);
+      break;
+    case 'last-words-complete':
+      lastWordsComplete(step);
   }
 }
 
@@ -255,15 +261,15 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   if (state.phase === 'before') return;
   const text = turn.text.trim();
   if (state.phase === 'ending') {
-    if (text !== '' && state.endReason === 'user_hangup') takeLastWords(step, turn, text);
+    if (text === '' || !(state.awaitsLastWords || state.endReason === 'user_hangup')) return;
+    // A caller who hangs up: recognisers return the last words after the values were requested.
+    noteCallerTurn(step, turn, text);
+    settleLastWords(step);
     return;
   }
   // A voice without words gets an answer, unless one is being spoken that the voice has not cut off.
   if (text === '' && state.speaking.length > 0) return;
-  if (text !== '') {
-    state.turns += 1;
-    addCallerText(state, notedText(turn, text));
-  }
+  if (text !== '') noteCallerTurn(step, turn, text);
   state.idles = 0;
   delete state.patience;
   state.waitLines = 0;
@@ -273,12 +279,9 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
 }
 
-/** Takes the last words of a caller who hangs up, which recognisers return after the values were requested: they are
- *  requested once more. */
-function takeLastWords(step: Step, turn: CallerTurnEvent, text: string): void {
-  step.state.turns += 1;
-  addCallerText(step.state, notedText(turn, text));
-  if (step.policy === 'model') extractFrom(step, currentNode(step));
+function noteCallerTurn({ state }: Step, turn: CallerTurnEvent, text: string): void {
+  state.turns += 1;
+  addCallerText(state, notedText(turn, text));
 }
 
 /** Text for the history, which has no rejected words. */
@@ -351,14 +354,6 @@ function handedOver(step: Step, toolRunId: number): void {
 function hasTakenLeave({ state }: Step): boolean {
   const last = lastSpoken(state);
   return isGoodbye(last) && !last.includes('?');
-}
-
-function ending(step: Step, reason: EndReason): void {
-  const { state } = step;
-  if (state.phase === 'ending') return;
-  state.endReason ??= reason;
-  if (state.phase === 'before') endDialogue(step);
-  else startFarewell(step);
 }
 
 function summaryOf(graph: Graph, state: DialogueState): DialogueSummary {

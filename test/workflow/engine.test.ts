@@ -540,7 +540,7 @@ describe('extraction', () => {
   // The last words come up to two seconds after the hang-up.
   it('reads the last words of a caller who hangs up, and nothing answers them', () => {
     const call = moved().ending('user_hangup').caller('On Friday.');
-    expect(call.types).toEqual(['extract']);
+    expect(call.types).toEqual(['extract', 'wait']);
     expect(call.last('extract').messages[1]?.content).toMatch(/On Friday\.$/);
     for (const action of call.all) {
       if (action.type !== 'extract') continue;
@@ -548,6 +548,42 @@ describe('extraction', () => {
       call.tell({ type: 'extracted', extractionId: action.extractionId, values: {} });
     }
     expect(call.actions).toEqual([...call.of('log'), { type: 'end', reason: 'user_hangup' }]);
+  });
+
+  // The words of a first turn were in the transcript alone: the call had ended before they came.
+  it('reads the words of a caller who hangs up within the first turn', () => {
+    const call = new Conversation(asking, 'model').start().heard();
+    call.tell({ type: 'ending', reason: 'user_hangup', lastWordsFollow: true });
+    expect(call.types).toEqual(['wait']);
+    expect(call.caller('Two of us on Monday.').types).toEqual(['extract', 'wait']);
+    const { extractionId, messages } = call.last('extract');
+    expect(messages[1]?.content).toMatch(/Two of us on Monday\.$/);
+    expect(call.tell({ type: 'last-words-complete' }).actions).toEqual([]);
+    call.tell({ type: 'extracted', extractionId, values: { day: 'monday' } });
+    expect(call.gathered).toEqual({ day: 'monday' });
+    expect(call.last('end').reason).toBe('user_hangup');
+  });
+
+  it('is waited for until the last words are there, however soon the values come', () => {
+    const call = moved().tell({ type: 'ending', reason: 'user_hangup', lastWordsFollow: true });
+    const giveValues = () => {
+      for (const { extractionId } of call.state.extractions)
+        call.tell({ type: 'extracted', extractionId, values: {} });
+    };
+    giveValues();
+    expect(call.state.phase).toBe('ending');
+    call.caller('On Friday.').tell({ type: 'last-words-complete' });
+    expect(call.state.phase).toBe('ending');
+    giveValues();
+    expect(call.last('end').reason).toBe('user_hangup');
+  });
+
+  it('ends with the last words if there are none', () => {
+    const call = new Conversation(asking, 'model').start().heard();
+    call.tell({ type: 'ending', reason: 'user_hangup', lastWordsFollow: true });
+    expect(call.tell({ type: 'last-words-complete' }).actions).toEqual([
+      { type: 'end', reason: 'user_hangup' },
+    ]);
   });
 
   it('is not asked for when the caller has said nothing', () => {

@@ -349,7 +349,7 @@ export class CallSession {
     }
     if (this.#by !== 'caller') this.#by = by;
     this.#timers.after(LEAVE_MS_MAX, () => void this.end(reason, this.#by));
-    this.#dialogue.dispatch({ type: 'ending', reason });
+    this.#dialogue.dispatch({ type: 'ending', reason, lastWordsFollow: by === 'caller' });
     this.#guarded(() => {
       audio.stop();
       if (by !== 'caller') return;

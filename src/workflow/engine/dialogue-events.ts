@@ -48,9 +48,12 @@ export type DialogueEvent = { at: number } & (
   /** The call is about to reach its longest duration. `text`: the author's words for it; may be empty. */
   | { type: 'ending-soon'; text: string }
   /** The call is over or must end (hang-up, time limit): nothing more is said. Values still to be extracted are
-   *  requested; then, within six seconds, `end` follows with this reason (or with that of a conversation that had ended
-   *  before). A transfer in progress may still succeed. */
-  | { type: 'ending'; reason: EndReason }
+   *  requested; then `end` follows with this reason (or with that of a conversation that had ended before), within six
+   *  seconds of the caller's last words. A transfer in progress may still succeed. `lastWordsFollow`: the recogniser may
+   *  still return words, as `caller-turn`; then `last-words-complete` follows. */
+  | { type: 'ending'; reason: EndReason; lastWordsFollow?: boolean }
+  /** The recogniser has returned all words of a caller who has left. */
+  | { type: 'last-words-complete' }
 );
 
 /** An event whose time is set by its receiver. */

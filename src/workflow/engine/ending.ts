@@ -46,13 +46,43 @@ function settleValues(step: Step): void {
   else markMissing(step, currentNode(step));
 }
 
-/** In a call that is ending: ends it once no extraction and no transfer is in progress. */
+/** In a call that is ending: ends it once no extraction and no transfer is in progress and no words are awaited. */
 export function endIfExtracted(step: Step): void {
   if (step.state.phase === 'ending' && isSettled(step)) endDialogue(step);
 }
 
 function isSettled({ state }: Step): boolean {
-  return state.extractions.length === 0 && transferUnderWay(state) === undefined;
+  if (state.awaitsLastWords === true || state.extractions.length > 0) return false;
+  return transferUnderWay(state) === undefined;
+}
+
+/** Ends the conversation from outside. */
+export function endFromOutside(step: Step, reason: EndReason, lastWordsFollow: boolean): void {
+  const { state } = step;
+  if (state.phase === 'ending') return;
+  state.endReason ??= reason;
+  if (state.phase === 'before') {
+    endDialogue(step);
+    return;
+  }
+  if (lastWordsFollow && readsValues(step)) state.awaitsLastWords = true;
+  startFarewell(step);
+}
+
+/** Requests the values again with words that a recogniser has returned after the caller left. */
+export function settleLastWords(step: Step): void {
+  if (!readsValues(step)) return;
+  extractFrom(step, currentNode(step));
+  step.state.waits.extraction = wait(step, EXTRACTION_WAIT_MS_MAX);
+}
+
+export function lastWordsComplete(step: Step): void {
+  delete step.state.awaitsLastWords;
+  endIfExtracted(step);
+}
+
+function readsValues(step: Step): boolean {
+  return step.policy === 'model' && currentNode(step).extraction !== undefined;
 }
 
 export function endDialogue(step: Step): void {

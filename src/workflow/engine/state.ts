@@ -130,6 +130,8 @@ export interface DialogueState {
     extraction: number | null;
     announcement: number | null;
   };
+  /** Whether words of a caller who has left are awaited for the values. Absent: no. */
+  awaitsLastWords?: boolean;
   /** Reason of the end, set as soon as the end is certain. */
   endReason: EndReason | null;
   /** The model's reason when it ended the call by a tool; null without one. */
