@@ -276,6 +276,80 @@ export const POLITE_WORDS: readonly string[] = [
   ...['من فضلك', 'لو سمحت', 'شكرا', 'شكرًا'],
 ];
 
+/** Phrases with which people take leave. */
+export const FAREWELLS: Record<string, readonly string[]> = {
+  en: [
+    ...['goodbye', 'good bye', 'bye', 'bye bye', 'bye now', 'see you', 'see you later', 'cheers'],
+    ...['have a good day', 'have a nice day', 'have a great day', 'take care', 'you too'],
+    ...["that's all", 'that is all', 'thank you', 'thanks', 'thank you very much', 'thanks a lot'],
+  ],
+  de: [
+    ...['auf wiederhören', 'auf wiedersehen', 'wiederhören', 'tschüss', 'tschüs', 'tschau', 'ciao'],
+    ...[
+      'servus',
+      'bis dann',
+      'bis bald',
+      'schönen tag',
+      'schönen tag noch',
+      'danke',
+      'vielen dank',
+    ],
+    ...['danke schön', 'dankeschön', 'ebenso', 'gleichfalls'],
+  ],
+  es: [
+    ...[
+      'adiós',
+      'adios',
+      'hasta luego',
+      'hasta pronto',
+      'hasta mañana',
+      'nos vemos',
+      'chao',
+      'chau',
+    ],
+    ...['buen día', 'que tenga buen día', 'gracias', 'muchas gracias', 'igualmente'],
+  ],
+  fr: [
+    ...['au revoir', 'à bientôt', 'à plus tard', 'salut', 'bonne journée', 'bonne soirée', 'merci'],
+    ...['merci beaucoup', 'vous aussi'],
+  ],
+  it: [
+    ...['arrivederci', 'arrivederla', 'ciao', 'a presto', 'buona giornata', 'buona serata'],
+    ...['grazie', 'grazie mille', 'altrettanto'],
+  ],
+  nl: [
+    ...['tot ziens', 'dag', 'doei', 'tot later', 'fijne dag', 'fijne dag nog', 'bedankt'],
+    ...['dank u', 'dank u wel', 'dank je wel', 'hetzelfde'],
+  ],
+  pt: [
+    ...['adeus', 'tchau', 'até logo', 'até mais', 'até breve', 'bom dia', 'obrigado', 'obrigada'],
+    ...['muito obrigado', 'muito obrigada', 'igualmente'],
+  ],
+  hi: ['नमस्ते', 'नमस्कार', 'अलविदा', 'बाय', 'बाय बाय', 'धन्यवाद', 'शुक्रिया', 'namaste', 'dhanyavad'],
+  ar: [
+    'مع السلامة',
+    'مع السلامه',
+    'وداعا',
+    'وداعًا',
+    'إلى اللقاء',
+    'الى اللقاء',
+    'باي',
+    'شكرا',
+    'شكرًا',
+  ],
+  zh: ['再见', '拜拜', '回头见', '谢谢', '谢谢你', '谢谢您'],
+  ja: [
+    'さようなら',
+    '失礼します',
+    '失礼いたします',
+    'じゃあね',
+    'またね',
+    'ありがとう',
+    'ありがとうございました',
+  ],
+  th: ['ลาก่อน', 'สวัสดี', 'บาย', 'บ๊ายบาย', 'แล้วเจอกัน', 'ขอบคุณ'],
+};
+
 export const ENGLISH_ANSWERS = {
   yes: [
     ...['yes', 'yes please', 'yes i do', 'yes i am', 'yes it is', 'yes that is right'],

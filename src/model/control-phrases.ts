@@ -5,6 +5,7 @@ import { isUnspaced, spacedOut, wordSpans } from '../std/text/unspaced-text.ts';
 import {
   BACKCHANNELS,
   ENGLISH_ANSWERS,
+  FAREWELLS,
   POLITE_WORDS,
   STOPS,
   WAITS,
@@ -18,6 +19,9 @@ const BACKCHANNEL_LETTERS_MAX = 16;
 /** Words of the longest request to wait; a longer text with such a phrase is a turn. */
 const WAIT_WORDS_MAX = 7;
 const WAIT_LETTERS_MAX = 24;
+/** Words of the longest farewell. */
+const FAREWELL_WORDS_MAX = 8;
+const FAREWELL_LETTERS_MAX = 24;
 
 /** Code units of a text's beginning that are enough for each phrase and the word behind it. */
 const BEGIN_MAX = 80;
@@ -38,6 +42,7 @@ interface PhraseLists {
 const NONE: Phrases = { whole: new Set(), begins: new Set() };
 
 const backchannels = spelled(BACKCHANNELS);
+const farewells = spelled(FAREWELLS, [...POLITE_WORDS, ...Object.values(BACKCHANNELS).flat()]);
 const stops = spelled(STOPS);
 const waits = spelled(WAITS);
 /** Requests to wait with the words around them. */
@@ -110,6 +115,14 @@ export function isWaitPhrase(text: string, language?: string): boolean {
 export function isGoodbye(text: string): boolean {
   const plain = ` ${plainWords(text)} `;
   return phrasesOf('goodbye').some((phrase) => plain.includes(` ${phrase} `));
+}
+
+/** Whether the whole text takes leave, or acknowledges that the other side does ("okay, thank you, bye"). */
+export function isFarewell(text: string, language?: string): boolean {
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? FAREWELL_LETTERS_MAX : FAREWELL_WORDS_MAX;
+  if (words[0] === '' || words.length > wordsMax) return false;
+  return listsOf(farewells, language).some(({ whole }) => isMadeOf(words, whole));
 }
 
 /** Parts of phrases with single spaces: words, or letters where the script has no spaces between words. */

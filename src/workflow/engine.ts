@@ -12,6 +12,7 @@ import { type DialogueLines, ENGLISH_LINES } from './engine/default-lines.ts';
 import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
 import {
   abandonRequest,
+  closingWaited,
   endDialogue,
   endFromOutside,
   endIfExtracted,
@@ -20,6 +21,7 @@ import {
   settleLastWords,
   startClosing,
   startFarewell,
+  withdrawGoodbye,
 } from './engine/ending.ts';
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
@@ -29,7 +31,7 @@ import { enterNode } from './engine/node-transition.ts';
 import { waitOn } from './engine/patience.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
-import { currentNode, rendered, type Step, say, type Wording, wait } from './engine/step.ts';
+import { rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
 import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
@@ -126,6 +128,7 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
         ...fixed,
         ...wordingAt(state),
         at: moment(event.at),
+        isCallerSpeaking: event.isCallerSpeaking === true,
         state: structuredClone(state),
         actions: [],
       };
@@ -133,7 +136,10 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
       return { state: step.state, actions: step.actions };
     },
     summarize: (state) => summaryOf(graph, state),
-    waitLines: (state) => waitLines({ ...fixed, ...wordingAt(state), at: 0, state, actions: [] }),
+    waitLines: (state) => {
+      const idle = { at: 0, isCallerSpeaking: false, state, actions: [] };
+      return waitLines({ ...fixed, ...wordingAt(state), ...idle });
+    },
   };
 }
 
@@ -251,7 +257,7 @@ function open(step: Step, policy: DialoguePolicyHandler): void {
 function waited(step: Step, policy: DialoguePolicyHandler, waitId: number): void {
   const { phase, waits } = step.state;
   if (phase === 'delayed' && waitId === waits.opening) open(step, policy);
-  else if (phase === 'closing' && waitId === waits.closing) startFarewell(step);
+  else if (phase === 'closing' && waitId === waits.closing) closingWaited(step);
   else if (phase === 'ending' && waitId === waits.extraction) endDialogue(step);
   else if (waitId === waits.announcement) transferIfHeard(step, { isOverdue: true });
 }
@@ -270,6 +276,7 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   // A voice without words gets an answer, unless one is being spoken that the voice has not cut off.
   if (text === '' && state.speaking.length > 0) return;
   if (text !== '') noteCallerTurn(step, turn, text);
+  withdrawGoodbye(step, turn);
   state.idles = 0;
   delete state.patience;
   state.waitLines = 0;
@@ -319,7 +326,7 @@ function utteranceFinished(
   if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
   if (state.phase === 'talking') policy.heard(step, utteranceId);
   transferIfHeard(step);
-  endIfHeard(step);
+  endIfHeard(step, { isInterrupted: interrupted });
 }
 
 function idle(step: Step, policy: DialoguePolicyHandler): void {
@@ -333,7 +340,7 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
     return;
   }
   if (state.idles > 1) policy.sayGoodbye(step);
-  startClosing(step, 'user_idle_max_duration_exceeded');
+  startClosing(step, 'user_idle_max_duration_exceeded', { isWithdrawable: true });
 }
 
 /** Announces the end behind what is being said, and not while the caller speaks. */

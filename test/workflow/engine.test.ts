@@ -388,7 +388,7 @@ describe('silence', () => {
     const call = begun().idle();
     expect(call.last('generate')).toMatchObject({ kind: 'idle', tools: [] });
     call.answer('Are you there?').heard().idle();
-    expect(call.last('generate')).toMatchObject({ kind: 'goodbye', interruptible: false });
+    expect(call.last('generate')).toMatchObject({ kind: 'goodbye', interruptible: true });
     call.answer('Goodbye.').heard();
     expect(call.last('end').reason).toBe('user_idle_max_duration_exceeded');
   });

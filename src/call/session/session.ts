@@ -17,6 +17,7 @@ import type {
   MediaSession,
   MediaStart,
 } from '../../telephony/provider/media-session.ts';
+import { isFinal } from '../../workflow/engine/ending.ts';
 import type { EndedBy } from '../closing/run-closing.ts';
 import { CallTimers, guardedClock, IdleTimer } from '../dialogue/call-timers.ts';
 import { type DialogueMedium, DialogueRunner } from '../dialogue/dialogue-runner.ts';
@@ -215,9 +216,10 @@ export class CallSession {
       transfer: (action, signal) => transfer.transfer(action, signal),
       // A transferred caller has left our media as if they had hung up.
       end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
+      isCallerSpeaking: () => this.#audio?.isCallerBusy === true,
       onStepped: (state) => {
         this.#mute.follow(state);
-        if (state.phase === 'closing') speech.keepAnswer();
+        if (isFinal(state)) speech.keepAnswer();
         this.#wait.note();
       },
       onBroken: (error) => this.#broken(error),
@@ -304,6 +306,7 @@ export class CallSession {
     if (audio === undefined) return; // The conversation starts with its media.
     audio.listen();
     limitDuration(plan, this.#timers, {
+      isCallerSpeaking: () => audio.callerSpeaking,
       onEndingSoon: (text) => this.#dialogue.dispatch({ type: 'ending-soon', text }),
       onOver: () => this.#leave('call_duration_exceeded', 'gateway'),
     });

@@ -9,8 +9,9 @@ import type { Direction } from '../../model/provider.ts';
 import type { ToolRequest } from '../tools/tool-request-builder.ts';
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
 
-/** `at` is the wall clock in milliseconds since 1970. */
-export type DialogueEvent = { at: number } & (
+/** `at` is the wall clock in milliseconds since 1970. `isCallerSpeaking`: the caller is in the middle of a turn, by
+ *  voice or keys; default: no. */
+export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
   | { type: 'started'; direction: Direction; initialContext: Record<string, unknown> }
   | { type: 'waited'; waitId: number }
   /** The caller has finished a turn. DTMF entries arrive here too, as their digits. */
@@ -56,7 +57,7 @@ export type DialogueEvent = { at: number } & (
   | { type: 'last-words-complete' }
 );
 
-/** An event whose time is set by its receiver. */
+/** An event whose time, and whether the caller speaks, are set by its receiver. */
 export type UntimedEvent<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 
 export type DialogueAction =

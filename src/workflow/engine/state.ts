@@ -134,6 +134,10 @@ export interface DialogueState {
   awaitsLastWords?: boolean;
   /** Reason of the end, set as soon as the end is certain. */
   endReason: EndReason | null;
+  /** Whether words of the caller withdraw the goodbye. Absent: it is final. */
+  isWithdrawable?: boolean;
+  /** Number of times that the end was put off because the caller spoke. Absent: none. */
+  closingChecks?: number;
   /** The model's reason when it ended the call by a tool; null without one. */
   disposition: string | null;
   /** Number of consecutive silences. */

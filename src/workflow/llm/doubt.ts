@@ -79,8 +79,8 @@ function askAgain(step: Step): void {
   const { state, lines } = step;
   const misheard = state.misheard ?? 0;
   if (misheard > MISHEARD_MAX) {
-    say(step, { kind: 'goodbye', text: lines.givingUp, interruptible: false });
-    startClosing(step, 'unknown');
+    say(step, { kind: 'goodbye', text: lines.givingUp, interruptible: true });
+    startClosing(step, 'unknown', { isWithdrawable: true });
     return;
   }
   const text = misheard < KEYS_FROM ? lines.sayAgain : lines.sayOtherwise;

@@ -159,8 +159,8 @@ function fallBack(step: Step, node: GraphNode): void {
 }
 
 function giveUp(step: Step): void {
-  say(step, { kind: 'goodbye', text: step.lines.givingUp, interruptible: false });
-  startClosing(step, 'unknown');
+  say(step, { kind: 'goodbye', text: step.lines.givingUp, interruptible: true });
+  startClosing(step, 'unknown', { isWithdrawable: true });
 }
 
 /** Handles a caller who wants to end the call. */

@@ -30,6 +30,12 @@ describe('whether the agent listens', () => {
     expect(told).toEqual([MUTED, LISTENS]);
   });
 
+  it('during a goodbye that words withdraw', () => {
+    const { told, mute: muting } = mute();
+    muting.follow({ ...INITIAL_STATE, phase: 'closing', isWithdrawable: true });
+    expect(told).toEqual([]);
+  });
+
   it.each(['delayed', 'talking'] as const)('when %s, but not while tools run', (phase) => {
     const { told, mute: muting } = mute();
     muting.follow({ ...INITIAL_STATE, phase });

@@ -56,7 +56,7 @@ describe('a scripted menu', () => {
       "Sorry, I didn't understand that. For sales, press 1. For technical support, press 2.",
     ]);
     call.heard().caller('');
-    expect(call.of('say')).toMatchObject([{ kind: 'goodbye', interruptible: false }]);
+    expect(call.of('say')).toMatchObject([{ kind: 'goodbye', interruptible: true }]);
     expect(call.heard().last('end').reason).toBe('unknown');
   });
 
