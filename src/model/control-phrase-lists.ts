@@ -276,6 +276,41 @@ export const POLITE_WORDS: readonly string[] = [
   ...['من فضلك', 'لو سمحت', 'شكرا', 'شكرًا'],
 ];
 
+/** Phrases with which people answer a call, or greet. */
+export const GREETINGS: Record<string, readonly string[]> = {
+  en: [
+    ...['hello', 'hello there', 'hi', 'hi there', 'hey', 'hey there', 'good morning'],
+    ...['good afternoon', 'good evening', 'yes hello', 'yes hi', 'who is this', "who's this"],
+  ],
+  de: [
+    ...['hallo', 'ja hallo', 'guten tag', 'guten morgen', 'guten abend', 'grüß gott', 'grüß dich'],
+    ...['moin', 'servus', 'ja bitte', 'wer ist da'],
+  ],
+  es: [
+    ...['hola', 'aló', 'diga', 'dígame', 'buenas', 'buenos días', 'buenas tardes'],
+    ...['buenas noches', 'quién es', 'sí dígame'],
+  ],
+  fr: ['allô', 'oui allô', 'bonjour', 'bonsoir', 'salut', 'qui est ce'],
+  it: ['pronto', 'sì pronto', 'ciao', 'salve', 'buongiorno', 'buonasera', 'chi parla'],
+  nl: [
+    ...['hallo', 'hoi', 'goedemorgen', 'goedemiddag', 'goedenavond', 'goedendag'],
+    ...['met wie spreek ik'],
+  ],
+  pt: ['alô', 'estou', 'está lá', 'olá', 'oi', 'bom dia', 'boa tarde', 'boa noite', 'quem fala'],
+  hi: ['हैलो', 'हेलो', 'नमस्ते', 'नमस्कार', 'कौन', 'hello', 'namaste', 'kaun'],
+  ar: ['ألو', 'الو', 'مرحبا', 'مرحبًا', 'أهلا', 'اهلا', 'السلام عليكم', 'صباح الخير', 'مساء الخير'],
+  zh: ['喂', '喂你好', '喂您好', '你好', '您好', '早上好', '哪位'],
+  ja: [
+    'もしもし',
+    'こんにちは',
+    'こんばんは',
+    'おはようございます',
+    'はいもしもし',
+    'どちら様ですか',
+  ],
+  th: ['ฮัลโหล', 'สวัสดี', 'สวัสดีครับ', 'สวัสดีค่ะ'],
+};
+
 /** Phrases with which people take leave. */
 export const FAREWELLS: Record<string, readonly string[]> = {
   en: [

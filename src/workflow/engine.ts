@@ -1,7 +1,7 @@
 // The dialogue engine: a pure state machine that takes events and returns actions, node by node. The same for phone
 // calls, text chat, tests and replays. Source: contract §8.
 
-import { isGoodbye } from '../model/control-phrases.ts';
+import { isGoodbye, isGreeting } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import { isSameLanguage } from '../model/language-tag.ts';
 import { trustIn } from '../model/word-trust.ts';
@@ -31,7 +31,7 @@ import { enterNode } from './engine/node-transition.ts';
 import { waitOn } from './engine/patience.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
-import { rendered, type Step, say, type Wording, wait } from './engine/step.ts';
+import { currentNode, rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
 import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
@@ -283,7 +283,21 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   state.scripted.moves = 0;
   if (state.phase === 'delayed') open(step, policy);
   // While tools run, the caller gets no answer: the model sees the caller's words together with the results.
-  else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
+  else if (state.phase === 'talking' && state.tools === null) {
+    if (hasCutGreeting(step, turn)) policy.start(step, greetingOf(step));
+    else policy.callerTurn(step, turn);
+  }
+}
+
+/** Whether the first turn is nothing but a greeting that has cut off the agent's, which is then said once more. */
+function hasCutGreeting(step: Step, turn: CallerTurnEvent): boolean {
+  const { state } = step;
+  if (state.turns !== 1 || turn.source !== 'speech' || trustIn(turn.confidence) === 'reject') {
+    return false;
+  }
+  const [opening, ...others] = state.history.filter(({ role }) => role === 'assistant');
+  if (opening?.role !== 'assistant' || others.length > 0 || !opening.interrupted) return false;
+  return isGreeting(turn.text, currentNode(step).language);
 }
 
 function noteCallerTurn({ state }: Step, turn: CallerTurnEvent, text: string): void {

@@ -78,6 +78,24 @@ describe('the start of a call', () => {
   });
 });
 
+describe('a caller who only greets and thereby cuts off the greeting', () => {
+  const cut = (text: string) =>
+    new Conversation(booking, 'model').start({ name: 'Ana' }).interrupted(1, 'Hello').caller(text);
+
+  it('gets it once more from its beginning, and no second one of the model', () => {
+    const call = cut('Hello?');
+    expect(call.of('say')).toMatchObject([{ kind: 'greeting', text: 'Hello Ana.' }]);
+    expect(call.of('generate')).toEqual([]);
+    const { utteranceId } = call.last('say');
+    expect(call.interrupted(utteranceId, 'Hel').caller('Hello?').of('generate')).toHaveLength(1);
+  });
+
+  it('gets an answer to everything else', () => {
+    expect(cut('Hello, I want to book').of('generate')).toHaveLength(1);
+    expect(begun().caller('Hello?').of('generate')).toHaveLength(1);
+  });
+});
+
 describe('what the model is asked', () => {
   it('is under the global prompt, a blank line and the prompt of the node', () => {
     const { messages } = begun().caller('Hi.').last('generate');

@@ -216,7 +216,11 @@ export class CallSession {
       transfer: (action, signal) => transfer.transfer(action, signal),
       // A transferred caller has left our media as if they had hung up.
       end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
-      isCallerSpeaking: () => this.#audio?.isCallerBusy === true,
+      isCallerSpeaking: () => {
+        // Words change nothing after the agent's last ones: a sound without words is not waited for.
+        const isLast = isFinal(this.#dialogue.state);
+        return (isLast ? this.#audio?.isCallerTalking : this.#audio?.isCallerBusy) === true;
+      },
       onStepped: (state) => {
         this.#mute.follow(state);
         if (isFinal(state)) speech.keepAnswer();
