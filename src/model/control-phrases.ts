@@ -5,6 +5,8 @@ import { isUnspaced, spacedOut, wordSpans } from '../std/text/unspaced-text.ts';
 import {
   BACKCHANNELS,
   ENGLISH_ANSWERS,
+  FAREWELLS,
+  GREETINGS,
   POLITE_WORDS,
   STOPS,
   WAITS,
@@ -18,6 +20,12 @@ const BACKCHANNEL_LETTERS_MAX = 16;
 /** Words of the longest request to wait; a longer text with such a phrase is a turn. */
 const WAIT_WORDS_MAX = 7;
 const WAIT_LETTERS_MAX = 24;
+/** Words of the longest greeting. */
+const GREETING_WORDS_MAX = 5;
+const GREETING_LETTERS_MAX = 16;
+/** Words of the longest farewell. */
+const FAREWELL_WORDS_MAX = 8;
+const FAREWELL_LETTERS_MAX = 24;
 
 /** Code units of a text's beginning that are enough for each phrase and the word behind it. */
 const BEGIN_MAX = 80;
@@ -38,6 +46,10 @@ interface PhraseLists {
 const NONE: Phrases = { whole: new Set(), begins: new Set() };
 
 const backchannels = spelled(BACKCHANNELS);
+const greetings = spelled(GREETINGS);
+/** Greetings with the sounds around them. */
+const spokenGreetings = spelled(GREETINGS, Object.values(BACKCHANNELS).flat());
+const farewells = spelled(FAREWELLS, [...POLITE_WORDS, ...Object.values(BACKCHANNELS).flat()]);
 const stops = spelled(STOPS);
 const waits = spelled(WAITS);
 /** Requests to wait with the words around them. */
@@ -72,11 +84,7 @@ export function isBackchannel(text: string, language?: string): boolean {
 export function isBackchannelPrefix(text: string, language?: string): boolean {
   const words = partsOf(text).split(' ');
   const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
-  if (words[0] === '' || words.length >= wordsMax) return false;
-  const ends = words.map((_word, index) => words.slice(index).join(' '));
-  return listsOf(backchannels, language).some(({ whole, begins }) =>
-    ends.some((end, index) => begins.has(end) && isMadeOf(words.slice(0, index), whole)),
-  );
+  return words.length < wordsMax && isBegun(words, listsOf(backchannels, language));
 }
 
 /** Whether the text begins with a phrase that always interrupts ("wait", "no, actually"). */
@@ -110,6 +118,32 @@ export function isWaitPhrase(text: string, language?: string): boolean {
 export function isGoodbye(text: string): boolean {
   const plain = ` ${plainWords(text)} `;
   return phrasesOf('goodbye').some((phrase) => plain.includes(` ${phrase} `));
+}
+
+/** Whether the whole text greets or answers a call ("Hello?", "yeah, hi, good morning"). */
+export function isGreeting(text: string, language?: string): boolean {
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? GREETING_LETTERS_MAX : GREETING_WORDS_MAX;
+  if (words[0] === '' || words.length > wordsMax) return false;
+  const phrases = listsOf(greetings, language);
+  return listsOf(spokenGreetings, language).some(
+    ({ whole }, index) => isMadeOf(words, whole) && hasPhrase(words, phrases[index]),
+  );
+}
+
+/** Whether further words may turn the text into a greeting ("good", "hello good"). */
+export function isGreetingPrefix(text: string, language?: string): boolean {
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? GREETING_LETTERS_MAX : GREETING_WORDS_MAX;
+  return words.length < wordsMax && isBegun(words, listsOf(spokenGreetings, language));
+}
+
+/** Whether the whole text takes leave, or acknowledges that the other side does ("okay, thank you, bye"). */
+export function isFarewell(text: string, language?: string): boolean {
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? FAREWELL_LETTERS_MAX : FAREWELL_WORDS_MAX;
+  if (words[0] === '' || words.length > wordsMax) return false;
+  return listsOf(farewells, language).some(({ whole }) => isMadeOf(words, whole));
 }
 
 /** Parts of phrases with single spaces: words, or letters where the script has no spaces between words. */
@@ -146,6 +180,15 @@ function isMadeOf(words: readonly string[], phrases: ReadonlySet<string>): boole
   return words.some(
     (_word, index) =>
       phrases.has(words.slice(0, index + 1).join(' ')) && isMadeOf(words.slice(index + 1), phrases),
+  );
+}
+
+/** Whether the words are whole phrases and the beginning of another one. */
+function isBegun(words: readonly string[], lists: readonly Phrases[]): boolean {
+  if (words[0] === '') return false;
+  const ends = words.map((_word, index) => words.slice(index).join(' '));
+  return lists.some(({ whole, begins }) =>
+    ends.some((end, index) => begins.has(end) && isMadeOf(words.slice(0, index), whole)),
   );
 }
 

@@ -34,6 +34,8 @@ export type CallAudioEvent =
   | TurnEvent
   /** The caller's last words, after the call's audio has ended: no answer follows. */
   | { type: 'last-turn'; turn: CallerTurn }
+  /** The recogniser is closed: no words of the caller follow. */
+  | { type: 'words-complete' }
   /** Each key, for the log. The whole entry comes as a turn. */
   | { type: 'digit'; digit: string }
   | { type: 'utterance-started'; facts: UtteranceStart }

@@ -138,6 +138,16 @@ export class CallAudio {
     return this.#turnTaking.callerSpeaking;
   }
 
+  /** Whether the caller is in the middle of a turn, by voice or keys. */
+  get isCallerBusy(): boolean {
+    return this.callerSpeaking || this.#digits.isOpen;
+  }
+
+  /** Whether the caller speaks, or pauses after words. */
+  get isCallerTalking(): boolean {
+    return this.#turnTaking.isCallerTalking;
+  }
+
   /** Takes audio from the provider. `timestampMs` counts from the start of the stream; NaN without a timestamp. */
   audioIn(payload: Uint8Array, timestampMs: number): void {
     if (this.#closing !== undefined) return;

@@ -129,7 +129,10 @@ export class CallRecognizer implements RecognizerControls {
     }
     this.#recognizer = undefined;
     this.#turnTaking = undefined;
-    events.run(() => turnTaking?.conclude());
+    events.run(() => {
+      turnTaking?.conclude();
+      events.defer({ type: 'words-complete' });
+    });
   }
 
   /** Passes an event of turn-taking to the call. The last words begin nothing that would continue. */

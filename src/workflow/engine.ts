@@ -1,7 +1,7 @@
 // The dialogue engine: a pure state machine that takes events and returns actions, node by node. The same for phone
 // calls, text chat, tests and replays. Source: contract §8.
 
-import { isGoodbye } from '../model/control-phrases.ts';
+import { isGoodbye, isGreeting } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import { isSameLanguage } from '../model/language-tag.ts';
 import { trustIn } from '../model/word-trust.ts';
@@ -12,13 +12,18 @@ import { type DialogueLines, ENGLISH_LINES } from './engine/default-lines.ts';
 import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
 import {
   abandonRequest,
+  closingWaited,
   endDialogue,
+  endFromOutside,
   endIfExtracted,
   endIfHeard,
+  lastWordsComplete,
+  settleLastWords,
   startClosing,
   startFarewell,
+  withdrawGoodbye,
 } from './engine/ending.ts';
-import { dropExtraction, extractFrom, takeExtracted } from './engine/extraction.ts';
+import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { linesFor } from './engine/language-lines.ts';
@@ -123,6 +128,7 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
         ...fixed,
         ...wordingAt(state),
         at: moment(event.at),
+        isCallerSpeaking: event.isCallerSpeaking === true,
         state: structuredClone(state),
         actions: [],
       };
@@ -130,7 +136,10 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
       return { state: step.state, actions: step.actions };
     },
     summarize: (state) => summaryOf(graph, state),
-    waitLines: (state) => waitLines({ ...fixed, ...wordingAt(state), at: 0, state, actions: [] }),
+    waitLines: (state) => {
+      const idle = { at: 0, isCallerSpeaking: false, state, actions: [] };
+      return waitLines({ ...fixed, ...wordingAt(state), ...idle });
+    },
   };
 }
 
@@ -205,7 +214,10 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
       announceEnd(step, event.text);
       break;
     case 'ending':
-      ending(step, event.reason);
+      endFromOutside(step, event.reason, event.lastWordsFollow === true);
+      break;
+    case 'last-words-complete':
+      lastWordsComplete(step);
   }
 }
 
@@ -245,7 +257,7 @@ function open(step: Step, policy: DialoguePolicyHandler): void {
 function waited(step: Step, policy: DialoguePolicyHandler, waitId: number): void {
   const { phase, waits } = step.state;
   if (phase === 'delayed' && waitId === waits.opening) open(step, policy);
-  else if (phase === 'closing' && waitId === waits.closing) startFarewell(step);
+  else if (phase === 'closing' && waitId === waits.closing) closingWaited(step);
   else if (phase === 'ending' && waitId === waits.extraction) endDialogue(step);
   else if (waitId === waits.announcement) transferIfHeard(step, { isOverdue: true });
 }
@@ -255,30 +267,42 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   if (state.phase === 'before') return;
   const text = turn.text.trim();
   if (state.phase === 'ending') {
-    if (text !== '' && state.endReason === 'user_hangup') takeLastWords(step, turn, text);
+    if (text === '' || !(state.awaitsLastWords || state.endReason === 'user_hangup')) return;
+    // A caller who hangs up: recognisers return the last words after the values were requested.
+    noteCallerTurn(step, turn, text);
+    settleLastWords(step);
     return;
   }
   // A voice without words gets an answer, unless one is being spoken that the voice has not cut off.
   if (text === '' && state.speaking.length > 0) return;
-  if (text !== '') {
-    state.turns += 1;
-    addCallerText(state, notedText(turn, text));
-  }
+  if (text !== '') noteCallerTurn(step, turn, text);
+  withdrawGoodbye(step, turn);
   state.idles = 0;
   delete state.patience;
   state.waitLines = 0;
   state.scripted.moves = 0;
   if (state.phase === 'delayed') open(step, policy);
   // While tools run, the caller gets no answer: the model sees the caller's words together with the results.
-  else if (state.phase === 'talking' && state.tools === null) policy.callerTurn(step, turn);
+  else if (state.phase === 'talking' && state.tools === null) {
+    if (hasCutGreeting(step, turn)) policy.start(step, greetingOf(step));
+    else policy.callerTurn(step, turn);
+  }
 }
 
-/** Takes the last words of a caller who hangs up, which recognisers return after the values were requested: they are
- *  requested once more. */
-function takeLastWords(step: Step, turn: CallerTurnEvent, text: string): void {
-  step.state.turns += 1;
-  addCallerText(step.state, notedText(turn, text));
-  if (step.policy === 'model') extractFrom(step, currentNode(step));
+/** Whether the first turn is nothing but a greeting that has cut off the agent's, which is then said once more. */
+function hasCutGreeting(step: Step, turn: CallerTurnEvent): boolean {
+  const { state } = step;
+  if (state.turns !== 1 || turn.source !== 'speech' || trustIn(turn.confidence) === 'reject') {
+    return false;
+  }
+  const [opening, ...others] = state.history.filter(({ role }) => role === 'assistant');
+  if (opening?.role !== 'assistant' || others.length > 0 || !opening.interrupted) return false;
+  return isGreeting(turn.text, currentNode(step).language);
+}
+
+function noteCallerTurn({ state }: Step, turn: CallerTurnEvent, text: string): void {
+  state.turns += 1;
+  addCallerText(state, notedText(turn, text));
 }
 
 /** Text for the history, which has no rejected words. */
@@ -316,7 +340,7 @@ function utteranceFinished(
   if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
   if (state.phase === 'talking') policy.heard(step, utteranceId);
   transferIfHeard(step);
-  endIfHeard(step);
+  endIfHeard(step, { isInterrupted: interrupted });
 }
 
 function idle(step: Step, policy: DialoguePolicyHandler): void {
@@ -330,7 +354,7 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
     return;
   }
   if (state.idles > 1) policy.sayGoodbye(step);
-  startClosing(step, 'user_idle_max_duration_exceeded');
+  startClosing(step, 'user_idle_max_duration_exceeded', { isWithdrawable: true });
 }
 
 /** Announces the end behind what is being said, and not while the caller speaks. */
@@ -351,14 +375,6 @@ function handedOver(step: Step, toolRunId: number): void {
 function hasTakenLeave({ state }: Step): boolean {
   const last = lastSpoken(state);
   return isGoodbye(last) && !last.includes('?');
-}
-
-function ending(step: Step, reason: EndReason): void {
-  const { state } = step;
-  if (state.phase === 'ending') return;
-  state.endReason ??= reason;
-  if (state.phase === 'before') endDialogue(step);
-  else startFarewell(step);
 }
 
 function summaryOf(graph: Graph, state: DialogueState): DialogueSummary {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   isBackchannel,
   isBackchannelPrefix,
+  isFarewell,
   isGoodbye,
   isStopWord,
   isWaitPhrase,
@@ -38,6 +39,19 @@ describe('phrases', () => {
   it('finds a goodbye within a sentence', () => {
     expect(isGoodbye('Thank you, good-bye!')).toBe(true);
     expect(isGoodbye('I will buy it')).toBe(false);
+  });
+
+  it.each([
+    ['okay, thank you, bye', true],
+    ['Alright. Have a nice day, you too!', true],
+    ['Ja danke, auf Wiederhören', true],
+    ['merci, au revoir', true],
+    ['好的，谢谢，再见', true],
+    ['bye, oh wait, I would like to book', false],
+    ['goodbye to the old plan', false],
+    ['', false],
+  ])('recognizes text that only takes leave: %s', (text, isLeaving) => {
+    expect(isFarewell(text)).toBe(isLeaving);
   });
 
   it('makes plain words of any text', () => {

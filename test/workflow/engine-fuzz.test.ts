@@ -199,7 +199,7 @@ class Replay {
       case 'ending':
         // Rare, or no conversation would last.
         return pick % 9 === 0
-          ? { at, type: 'ending', reason: 'user_hangup' }
+          ? { at, type: 'ending', reason: 'user_hangup', lastWordsFollow: flag }
           : { at, type: 'idle' };
       default:
         return { at, type: 'idle' };
@@ -323,7 +323,12 @@ describe.each(['model', 'scripted'] as const)('any conversation under the %s pol
     fc.assert(
       fc.property(graph, fc.array(move, { maxLength: 30 }), (given, moves) => {
         const { engine, replay, state } = run(policy, given, moves);
-        const gone = engine.step(state, { at: 1, type: 'ending', reason: 'user_hangup' });
+        const gone = engine.step(state, {
+          at: 1,
+          type: 'ending',
+          reason: 'user_hangup',
+          lastWordsFollow: true,
+        });
         const wait =
           gone.actions.findLast((one) => one.type === 'wait') ??
           replay.actions.findLast((one) => one.type === 'wait');

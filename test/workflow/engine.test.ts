@@ -78,6 +78,24 @@ describe('the start of a call', () => {
   });
 });
 
+describe('a caller who only greets and thereby cuts off the greeting', () => {
+  const cut = (text: string) =>
+    new Conversation(booking, 'model').start({ name: 'Ana' }).interrupted(1, 'Hello').caller(text);
+
+  it('gets it once more from its beginning, and no second one of the model', () => {
+    const call = cut('Hello?');
+    expect(call.of('say')).toMatchObject([{ kind: 'greeting', text: 'Hello Ana.' }]);
+    expect(call.of('generate')).toEqual([]);
+    const { utteranceId } = call.last('say');
+    expect(call.interrupted(utteranceId, 'Hel').caller('Hello?').of('generate')).toHaveLength(1);
+  });
+
+  it('gets an answer to everything else', () => {
+    expect(cut('Hello, I want to book').of('generate')).toHaveLength(1);
+    expect(begun().caller('Hello?').of('generate')).toHaveLength(1);
+  });
+});
+
 describe('what the model is asked', () => {
   it('is under the global prompt, a blank line and the prompt of the node', () => {
     const { messages } = begun().caller('Hi.').last('generate');
@@ -388,7 +406,7 @@ describe('silence', () => {
     const call = begun().idle();
     expect(call.last('generate')).toMatchObject({ kind: 'idle', tools: [] });
     call.answer('Are you there?').heard().idle();
-    expect(call.last('generate')).toMatchObject({ kind: 'goodbye', interruptible: false });
+    expect(call.last('generate')).toMatchObject({ kind: 'goodbye', interruptible: true });
     call.answer('Goodbye.').heard();
     expect(call.last('end').reason).toBe('user_idle_max_duration_exceeded');
   });
@@ -540,7 +558,7 @@ describe('extraction', () => {
   // The last words come up to two seconds after the hang-up.
   it('reads the last words of a caller who hangs up, and nothing answers them', () => {
     const call = moved().ending('user_hangup').caller('On Friday.');
-    expect(call.types).toEqual(['extract']);
+    expect(call.types).toEqual(['extract', 'wait']);
     expect(call.last('extract').messages[1]?.content).toMatch(/On Friday\.$/);
     for (const action of call.all) {
       if (action.type !== 'extract') continue;
@@ -548,6 +566,42 @@ describe('extraction', () => {
       call.tell({ type: 'extracted', extractionId: action.extractionId, values: {} });
     }
     expect(call.actions).toEqual([...call.of('log'), { type: 'end', reason: 'user_hangup' }]);
+  });
+
+  // The words of a first turn were in the transcript alone: the call had ended before they came.
+  it('reads the words of a caller who hangs up within the first turn', () => {
+    const call = new Conversation(asking, 'model').start().heard();
+    call.tell({ type: 'ending', reason: 'user_hangup', lastWordsFollow: true });
+    expect(call.types).toEqual(['wait']);
+    expect(call.caller('Two of us on Monday.').types).toEqual(['extract', 'wait']);
+    const { extractionId, messages } = call.last('extract');
+    expect(messages[1]?.content).toMatch(/Two of us on Monday\.$/);
+    expect(call.tell({ type: 'last-words-complete' }).actions).toEqual([]);
+    call.tell({ type: 'extracted', extractionId, values: { day: 'monday' } });
+    expect(call.gathered).toEqual({ day: 'monday' });
+    expect(call.last('end').reason).toBe('user_hangup');
+  });
+
+  it('is waited for until the last words are there, however soon the values come', () => {
+    const call = moved().tell({ type: 'ending', reason: 'user_hangup', lastWordsFollow: true });
+    const giveValues = () => {
+      for (const { extractionId } of call.state.extractions)
+        call.tell({ type: 'extracted', extractionId, values: {} });
+    };
+    giveValues();
+    expect(call.state.phase).toBe('ending');
+    call.caller('On Friday.').tell({ type: 'last-words-complete' });
+    expect(call.state.phase).toBe('ending');
+    giveValues();
+    expect(call.last('end').reason).toBe('user_hangup');
+  });
+
+  it('ends with the last words if there are none', () => {
+    const call = new Conversation(asking, 'model').start().heard();
+    call.tell({ type: 'ending', reason: 'user_hangup', lastWordsFollow: true });
+    expect(call.tell({ type: 'last-words-complete' }).actions).toEqual([
+      { type: 'end', reason: 'user_hangup' },
+    ]);
   });
 
   it('is not asked for when the caller has said nothing', () => {

@@ -18,6 +18,8 @@ export interface DialogueQueueOptions {
   /** The initial state. */
   state: DialogueState;
   clock: Pick<Clock, 'now'>;
+  /** Whether the caller is in the middle of a turn. */
+  isCallerSpeaking?(): boolean;
   /** Called before the engine gets an event. */
   beforeStep?(event: DialogueEvent): void;
   perform(action: DialogueAction): void;
@@ -78,7 +80,9 @@ export class DialogueQueue {
       this.#options.onBroken(new GatewayError('QUEUE_FULL', { queue: 'call events' }));
       return;
     }
-    this.#waiting.push({ at: this.#options.clock.now(), ...event });
+    const isCallerSpeaking = this.#options.isCallerSpeaking?.() === true;
+    const speaking = isCallerSpeaking && { isCallerSpeaking };
+    this.#waiting.push({ at: this.#options.clock.now(), ...speaking, ...event });
   }
 
   #attempt(work: () => void): void {

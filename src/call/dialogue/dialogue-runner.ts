@@ -44,6 +44,8 @@ export interface DialogueMedium {
   /** Transfers the caller. Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   end(reason: EndReason): void;
+  /** Whether the caller is in the middle of a turn, by voice or keys. */
+  isCallerSpeaking?(): boolean;
   /** Called before the engine gets an event. Errors thrown here are faults of ours. */
   beforeStep?(event: DialogueEvent): void;
   /** Called after each event, when all of its actions are done; not after closing. */
@@ -94,6 +96,7 @@ export class DialogueRunner {
       engine,
       state: options.state ?? engine.initial,
       clock,
+      isCallerSpeaking: () => medium.isCallerSpeaking?.() === true,
       beforeStep: (event) => medium.beforeStep?.(event),
       perform: (action) => this.#perform(action),
       onStepped: (state) => medium.onStepped?.(state),

@@ -57,6 +57,9 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       // The turn counts for the call's values, while they are extracted.
       dispatchTurn(targets, event.turn);
       break;
+    case 'words-complete':
+      targets.dialogue.dispatch({ type: 'last-words-complete' });
+      break;
     case 'recognizer-lost':
       targets.dialogue.dispatch({ type: 'keys-only' });
       break;

@@ -18,9 +18,14 @@ export class MuteState {
   }
 
   /** Follows the state of the conversation after each event: the caller gets no answer before it begins, while tools
-   *  run, and from its last words on, whichever side ends it. */
-  follow({ phase, tools }: Pick<DialogueState, 'phase' | 'tools'>): void {
-    const isOpen = phase === 'talking' || phase === 'delayed';
+   *  run, and from its last words on, whichever side ends it; a goodbye that words withdraw is not the last. */
+  follow({
+    phase,
+    tools,
+    isWithdrawable = false,
+  }: Pick<DialogueState, 'phase' | 'tools' | 'isWithdrawable'>): void {
+    const isOpen =
+      phase === 'talking' || phase === 'delayed' || (phase === 'closing' && isWithdrawable);
     this.#unanswered = !isOpen || tools !== null;
     this.#settle();
   }

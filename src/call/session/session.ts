@@ -17,6 +17,7 @@ import type {
   MediaSession,
   MediaStart,
 } from '../../telephony/provider/media-session.ts';
+import { isFinal } from '../../workflow/engine/ending.ts';
 import type { EndedBy } from '../closing/run-closing.ts';
 import { CallTimers, guardedClock, IdleTimer } from '../dialogue/call-timers.ts';
 import { type DialogueMedium, DialogueRunner } from '../dialogue/dialogue-runner.ts';
@@ -215,9 +216,14 @@ export class CallSession {
       transfer: (action, signal) => transfer.transfer(action, signal),
       // A transferred caller has left our media as if they had hung up.
       end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
+      isCallerSpeaking: () => {
+        // Words change nothing after the agent's last ones: a sound without words is not waited for.
+        const isLast = isFinal(this.#dialogue.state);
+        return (isLast ? this.#audio?.isCallerTalking : this.#audio?.isCallerBusy) === true;
+      },
       onStepped: (state) => {
         this.#mute.follow(state);
-        if (state.phase === 'closing') speech.keepAnswer();
+        if (isFinal(state)) speech.keepAnswer();
         this.#wait.note();
       },
       onBroken: (error) => this.#broken(error),
@@ -304,6 +310,7 @@ export class CallSession {
     if (audio === undefined) return; // The conversation starts with its media.
     audio.listen();
     limitDuration(plan, this.#timers, {
+      isCallerSpeaking: () => audio.callerSpeaking,
       onEndingSoon: (text) => this.#dialogue.dispatch({ type: 'ending-soon', text }),
       onOver: () => this.#leave('call_duration_exceeded', 'gateway'),
     });
@@ -349,7 +356,7 @@ export class CallSession {
     }
     if (this.#by !== 'caller') this.#by = by;
     this.#timers.after(LEAVE_MS_MAX, () => void this.end(reason, this.#by));
-    this.#dialogue.dispatch({ type: 'ending', reason });
+    this.#dialogue.dispatch({ type: 'ending', reason, lastWordsFollow: by === 'caller' });
     this.#guarded(() => {
       audio.stop();
       if (by !== 'caller') return;

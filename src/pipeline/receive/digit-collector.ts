@@ -25,6 +25,11 @@ export class DigitCollector {
     this.expect(OPEN_SPEECH);
   }
 
+  /** Whether an entry has begun. */
+  get isOpen(): boolean {
+    return this.#keys !== '';
+  }
+
   /** Sets the expected input. Keys pressed before count for it: callers type ahead. */
   expect({ digits, slots, closed }: ExpectedInput): void {
     if (digits !== undefined) {

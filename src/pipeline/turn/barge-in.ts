@@ -2,7 +2,13 @@
 // voice holds it (silent, its words kept), words stop it; without words the agent continues. pipeline/speak/playout.ts
 // carries the decisions out. Not used during uninterruptible speech.
 
-import { isBackchannel, isBackchannelPrefix, isStopWord } from '../../model/control-phrases.ts';
+import {
+  isBackchannel,
+  isBackchannelPrefix,
+  isGreeting,
+  isGreetingPrefix,
+  isStopWord,
+} from '../../model/control-phrases.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
 import { trustIn } from '../../model/word-trust.ts';
 import type { RecognizedWords, SttCapabilities } from '../../speech/stt/stt.ts';
@@ -46,6 +52,8 @@ export class BargeInDetector {
   language: string | undefined;
   /** The same for answers to questions: the agent's language where nothing else is known. */
   answersLanguage: string | undefined;
+  /** Whether the agent opens the call: a greeting of the caller at the same time is no attempt to stop it. */
+  isOpening = false;
   readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
   #recognizer: BargeInRecognizer | undefined;
@@ -109,11 +117,27 @@ export class BargeInDetector {
   interrupts(words: RecognizedWords, asked: boolean): boolean {
     const { text, confidence, language = this.language } = words;
     const count = wordsOf(text).length;
-    if (count === 0 || this.#isGuessed(confidence)) return false;
+    if (count === 0 || this.#isGuessed(confidence) || this.isGreeting(words)) return false;
     if (isStopWord(text, language)) return true;
     if (this.#tuning.strategy === 'min_words') return count >= this.#tuning.wordsMin;
-    if (!isBackchannel(text, language)) return true;
-    return asked && this.#isAnswer(words);
+    return this.isAnswered(words, asked);
+  }
+
+  /** Whether these words, said against the agent, get an answer: they are more than a sound of a listener. `asked` as
+   *  in `interrupts`. */
+  isAnswered(words: RecognizedWords, asked: boolean): boolean {
+    const { text, confidence, language = this.language } = words;
+    if (wordsOf(text).length === 0 || this.#isGuessed(confidence)) return false;
+    if (this.isGreeting(words)) return false;
+    return !isBackchannel(text, language) || (asked && this.#isAnswer(words));
+  }
+
+  /** Whether the words are a greeting at the same time as the agent's. */
+  isGreeting({
+    text,
+    language = this.language,
+  }: Pick<RecognizedWords, 'text' | 'language'>): boolean {
+    return this.isOpening && isGreeting(text, language);
   }
 
   /** Whether these words, which do not interrupt, may be an answer that the caller is asked to confirm. */
@@ -174,6 +198,7 @@ export class BargeInDetector {
   /** Whether the words are an acknowledgement or may become one: "I" may continue as "I see". */
   #mayAcknowledge(words: RecognizedWords, asked: boolean): boolean {
     const { text, language = this.language } = words;
+    if (this.isGreeting(words) || (this.isOpening && isGreetingPrefix(text, language))) return true;
     if (isStopWord(text, language)) return false;
     if (asked && this.#isAnswer(words)) return false;
     return isBackchannel(text, language) || isBackchannelPrefix(text, language);

@@ -109,6 +109,11 @@ export class TurnDetector {
     return this.#state !== 'idle';
   }
 
+  /** Media time of the turn's first speech. */
+  get startMs(): number {
+    return this.#startMs;
+  }
+
   /** The words recognised in the turn so far. */
   get text(): string {
     return joinTexts(this.#words.map((each) => each.text.trim()));
@@ -389,7 +394,10 @@ export class TurnDetector {
   }
 }
 
-function leastConfidence(parts: readonly RecognizedWords[]): number | null {
+/** The least confidence of the parts that have one; null if none has. */
+export function leastConfidence(
+  parts: readonly Pick<RecognizedWords, 'confidence'>[],
+): number | null {
   let least: number | null = null;
   for (const { confidence } of parts) {
     if (confidence !== null) least = least === null ? confidence : Math.min(least, confidence);

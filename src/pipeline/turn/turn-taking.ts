@@ -10,6 +10,7 @@ import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
 import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { DoubtedAnswer } from './doubted-answer.ts';
 import { EarlyEnd } from './early-end.ts';
+import { MutedTurn } from './muted-turn.ts';
 import { OwnWords } from './own-words.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import { TurnDetector, type TurnOptions } from './turn-detector.ts';
@@ -22,6 +23,11 @@ const YIELD_WORDLESS_MS = 1_500;
 const NEAR_END_MS = 1_000;
 /** Turns whose last words may come late; a recogniser has outstanding answers for two. */
 const REPORTED_MAX = 8;
+/** Time from the agent's first words in which a greeting of the caller is none to be answered: callers greet while they
+ *  are greeted. Later "hello?" asks whether somebody is there. */
+const OPENING_MS = 5_000;
+/** Time from the agent's first words in which both sides began at once: such a greeting never answers the agent's. */
+const BOTH_BEGAN_MS = 1_000;
 /** Shortest voice without words that is not a noise. */
 const UNRECOGNIZED_MS_MIN = 500;
 
@@ -45,7 +51,10 @@ export class TurnTaking {
   readonly #doubted = new DoubtedAnswer((turn) => this.#setAside(turn, false));
   /** Whether the caller's voice has stopped the agent, with no words reported so far. */
   #stoppedByVoice = false;
-  #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN };
+  readonly #mutedTurn = new MutedTurn();
+  #uninterruptible = { startMs: Number.NaN, endMs: Number.NaN, hasAsked: false };
+  /** Start of the agent's first words; undefined before. */
+  #openedMs: number | undefined;
   /** Start times of the last reported turns. */
   #reportedMs: number[] = [];
   /** Whether the agent has begun to speak since the last of them. */
@@ -96,6 +105,11 @@ export class TurnTaking {
     return this.#speaking || this.#turn.open;
   }
 
+  /** Whether the caller speaks, or pauses after words. */
+  get isCallerTalking(): boolean {
+    return this.#speaking || this.#turn.text !== '';
+  }
+
   /** Media time since which the caller has been silent; Infinity while they speak. */
   get silentMs(): number {
     return this.#speaking ? Number.POSITIVE_INFINITY : this.#voiceEndMs;
@@ -129,6 +143,7 @@ export class TurnTaking {
     if (!this.#turn.open || words.text.trim() === '') return;
     if (!this.#turn.partial(words)) return;
     const { text } = this.#turn;
+    this.#interrupt.isOpening = this.#isOpening(this.#turn.startMs);
     this.#onEvent({ type: 'partial', text });
     if (this.#earlyEnd.contradicts(text)) this.resumed();
     const audible = this.#speaking ? this.#audible() : undefined;
@@ -170,6 +185,8 @@ export class TurnTaking {
   /** Ends the caller's turn, as the call is over. */
   conclude(): void {
     this.#turn.cut();
+    const muted = this.#mutedTurn.take(this.#nowMs);
+    if (muted !== undefined) this.#report(muted);
   }
 
   recognizerReplaced(recognizer: NonNullable<TurnOptions['recognizer']>): void {
@@ -187,6 +204,7 @@ export class TurnTaking {
   /** Takes a key: the agent stops if it is interruptible. */
   digit(nowMs: number): void {
     this.#nowMs = nowMs;
+    this.#dropMuted();
     if (this.#playout.current(nowMs)?.interruptible !== true) return;
     this.#interrupt.forget();
     this.#stopAgent('dtmf', nowMs);
@@ -203,16 +221,20 @@ export class TurnTaking {
     this.#turn.advance(nowMs, heardMs);
     this.#interrupt.tick(nowMs);
     this.#reportDoubted();
+    this.#reportMuted();
   }
 
   /** Whether the agent may start `utterance`, and then notes its start: not while the caller speaks. */
   mayStart(utterance: Utterance, nowMs: number): boolean {
     const isFree = this.#isFree(utterance, nowMs);
     this.#isAnswered ||= isFree;
+    if (isFree) this.#openedMs ??= nowMs;
     return isFree;
   }
 
   #isFree(utterance: Utterance, nowMs: number): boolean {
+    // Words that are kept get the next answer.
+    if (utterance.interruptible && this.#mutedTurn.isPending) return false;
     if (!utterance.interruptible || this.#recognizer === undefined || !this.callerSpeaking) {
       this.#yieldSinceMs = Number.NaN;
       return true;
@@ -230,7 +252,8 @@ export class TurnTaking {
   finished({ utterance, heardText, endMs }: UtteranceResult): void {
     this.#ownWords.said(heardText, endMs);
     if (utterance.interruptible || utterance.startMs === undefined) return;
-    this.#uninterruptible = { startMs: utterance.startMs, endMs };
+    const { startMs } = utterance;
+    this.#uninterruptible = { startMs, endMs, hasAsked: isQuestion(heardText) };
   }
 
   /** The utterance that is audible to the caller; undefined if there is none. */
@@ -266,11 +289,19 @@ export class TurnTaking {
     const audible = this.#audible();
     if (turn.unvoiced && (audible !== undefined || this.#ownWords.echo(turn.text, this.#nowMs)))
       return;
-    if (this.#muted(turn, audible)) {
-      this.#setAside(turn, true);
+    const current = this.#playout.current(this.#nowMs);
+    this.#interrupt.isOpening = this.#isOpening(turn.startMs);
+    const isMuted = this.#muted(turn, audible);
+    if (current !== undefined && this.#greetsAlong(turn)) {
+      this.#interrupt.dismiss();
+      this.#setAside(turn, isMuted);
+      this.#letBegin();
       return;
     }
-    const current = this.#playout.current(this.#nowMs);
+    if (isMuted) {
+      this.#keepMuted(turn, audible);
+      return;
+    }
     if (current?.interruptible !== true) {
       this.#report(turn);
     } else if (this.#interrupt.interrupts(turn, hasAsked(current))) {
@@ -288,6 +319,41 @@ export class TurnTaking {
       else this.#setAside(turn, false);
       this.#letBegin();
     }
+  }
+
+  /** Whether the call has just been opened by the agent, and not by a turn of the caller that began at `startMs`. */
+  #isOpening(startMs: number): boolean {
+    if (this.#reportedMs.length > 0) return false;
+    return startMs - (this.#openedMs ?? startMs) <= OPENING_MS;
+  }
+
+  /** Whether the turn is a greeting that needs no answer, as the agent's own is being spoken. */
+  #greetsAlong(turn: SpokenTurn): boolean {
+    if (!this.#interrupt.isGreeting(turn)) return false;
+    const bothBegan = turn.startMs - (this.#openedMs ?? turn.startMs) <= BOTH_BEGAN_MS;
+    return bothBegan || this.#playout.remainingMs(this.#nowMs) > NEAR_END_MS;
+  }
+
+  /** Keeps words that were said during uninterruptible speech. */
+  #keepMuted(turn: SpokenTurn, audible: Utterance | undefined): void {
+    const isAsked = audible === undefined ? this.#uninterruptible.hasAsked : hasAsked(audible);
+    if (this.#interrupt.isAnswered(turn, isAsked)) this.#mutedTurn.keep(turn);
+    else this.#setAside(turn, true);
+  }
+
+  #dropMuted(): void {
+    for (const turn of this.#mutedTurn.drop()) this.#setAside(turn, true);
+  }
+
+  /** Reports the words that were kept once the agent can be interrupted. An answer to earlier words does not begin. */
+  #reportMuted(): void {
+    if (!this.#mutedTurn.isPending || this.callerSpeaking) return;
+    const current = this.#playout.current(this.#nowMs);
+    if (current?.interruptible === false) return;
+    const turn = this.#mutedTurn.take(this.#nowMs);
+    if (turn === undefined) return;
+    if (current !== undefined) this.#stopAgent('speech', this.#nowMs);
+    this.#report(turn, this.#nowMs);
   }
 
   #reportDoubted(): void {
@@ -308,7 +374,7 @@ export class TurnTaking {
     if (pending || !isSpeech || this.#recognizer === undefined) return;
     if (this.#playout.current(this.#nowMs) !== undefined) return;
     this.#stoppedByVoice = false;
-    if (this.#muted(turn, undefined)) return;
+    if (this.#mutedTurn.isPending || this.#muted(turn, undefined)) return;
     this.#onEvent({ type: 'unrecognized' });
   }
 
@@ -331,7 +397,8 @@ export class TurnTaking {
     this.#earlyEnd.withdraw();
     this.#reportedMs = [...this.#reportedMs, turn.startMs].slice(-REPORTED_MAX);
     this.#isAnswered = false;
-    this.#onEvent({ type: 'turn', turn: this.#callerTurn(turn, awaitedMs) });
+    const whole = this.#mutedTurn.take(this.#nowMs, turn) ?? turn;
+    this.#onEvent({ type: 'turn', turn: this.#callerTurn(whole, awaitedMs) });
   }
 
   #callerTurn(turn: SpokenTurn, awaitedMs = turn.endMs): CallerTurn {
@@ -392,5 +459,9 @@ export class TurnTaking {
 
 /** Whether the caller has heard a question of this utterance. */
 function hasAsked(utterance: Utterance): boolean {
-  return /[?？]/.test(utterance.heardText());
+  return isQuestion(utterance.heardText());
+}
+
+function isQuestion(text: string): boolean {
+  return /[?？]/.test(text);
 }

@@ -22,8 +22,12 @@ export interface DialogueLines {
   waiting: string;
   /** Said when the agent has waited for a while, or the caller asks whether it is there. */
   stillHere: string;
-  /** Said when the caller was not understood for the second time. */
+  /** Said when the caller was not understood for the second time in a row. */
   sayOtherwise: string;
+  /** The same where keys are expected too. */
+  sayOtherwiseOrKeys: string;
+  /** Said when the caller was not understood for the third time in a row. */
+  speakClearly: string;
   /** Said when speech recognition has failed for good. */
   keysOnly: string;
   goodbye: string;
@@ -57,8 +61,10 @@ export const ENGLISH_LINES: DialogueLines = {
   areYouThere: 'Are you still there?',
   waiting: 'Of course, take your time.',
   stillHere: "I'm still here.",
-  sayOtherwise:
+  sayOtherwise: "Sorry, I still didn't understand you. Please say it in other words.",
+  sayOtherwiseOrKeys:
     "Sorry, I still didn't understand you. Please say it in other words, or use the keys of your telephone.",
+  speakClearly: "I'm sorry, the line seems to be bad. Please speak slowly and clearly.",
   keysOnly:
     "I'm sorry, I can't understand speech at the moment. Please use the keys of your telephone.",
   goodbye: 'Thank you for your time. Goodbye.',

@@ -9,8 +9,9 @@ import type { Direction } from '../../model/provider.ts';
 import type { ToolRequest } from '../tools/tool-request-builder.ts';
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
 
-/** `at` is the wall clock in milliseconds since 1970. */
-export type DialogueEvent = { at: number } & (
+/** `at` is the wall clock in milliseconds since 1970. `isCallerSpeaking`: the caller is in the middle of a turn, by
+ *  voice or keys; default: no. */
+export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
   | { type: 'started'; direction: Direction; initialContext: Record<string, unknown> }
   | { type: 'waited'; waitId: number }
   /** The caller has finished a turn. DTMF entries arrive here too, as their digits. */
@@ -48,12 +49,15 @@ export type DialogueEvent = { at: number } & (
   /** The call is about to reach its longest duration. `text`: the author's words for it; may be empty. */
   | { type: 'ending-soon'; text: string }
   /** The call is over or must end (hang-up, time limit): nothing more is said. Values still to be extracted are
-   *  requested; then, within six seconds, `end` follows with this reason (or with that of a conversation that had ended
-   *  before). A transfer in progress may still succeed. */
-  | { type: 'ending'; reason: EndReason }
+   *  requested; then `end` follows with this reason (or with that of a conversation that had ended before), within six
+   *  seconds of the caller's last words. A transfer in progress may still succeed. `lastWordsFollow`: the recogniser may
+   *  still return words, as `caller-turn`; then `last-words-complete` follows. */
+  | { type: 'ending'; reason: EndReason; lastWordsFollow?: boolean }
+  /** The recogniser has returned all words of a caller who has left. */
+  | { type: 'last-words-complete' }
 );
 
-/** An event whose time is set by its receiver. */
+/** An event whose time, and whether the caller speaks, are set by its receiver. */
 export type UntimedEvent<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
 
 export type DialogueAction =

@@ -16,6 +16,8 @@ type SpokenLines = Pick<
   | 'waiting'
   | 'stillHere'
   | 'sayOtherwise'
+  | 'sayOtherwiseOrKeys'
+  | 'speakClearly'
   | 'keysOnly'
   | 'confirm'
   | 'goodbye'
@@ -38,6 +40,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     waiting: 'Natürlich, lassen Sie sich Zeit.',
     stillHere: 'Ich bin noch da.',
     sayOtherwise:
+      'Entschuldigung, ich habe Sie noch nicht verstanden. Bitte sagen Sie es mit anderen Worten.',
+    speakClearly: 'Die Verbindung ist leider schlecht. Bitte sprechen Sie langsam und deutlich.',
+    sayOtherwiseOrKeys:
       'Entschuldigung, ich habe Sie noch nicht verstanden. Bitte sagen Sie es anders, oder benutzen Sie die Tasten Ihres Telefons.',
     keysOnly:
       'Es tut mir leid, ich kann gerade keine Sprache verstehen. Bitte benutzen Sie die Tasten Ihres Telefons.',
@@ -56,7 +61,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: '¿Sigue usted ahí?',
     waiting: 'Claro, tómese su tiempo.',
     stillHere: 'Sigo aquí.',
-    sayOtherwise:
+    sayOtherwise: 'Perdone, todavía no le he entendido. Dígalo con otras palabras, por favor.',
+    speakClearly: 'Se le oye mal. Hable despacio y claro, por favor.',
+    sayOtherwiseOrKeys:
       'Perdone, todavía no le he entendido. Dígalo con otras palabras o use las teclas de su teléfono.',
     keysOnly:
       'Lo siento, en este momento no puedo entender la voz. Use las teclas de su teléfono, por favor.',
@@ -78,7 +85,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: 'Êtes-vous toujours là ?',
     waiting: 'Bien sûr, prenez votre temps.',
     stillHere: 'Je suis toujours là.',
-    sayOtherwise:
+    sayOtherwise: 'Pardon, je n’ai toujours pas compris. Dites-le autrement, s’il vous plaît.',
+    speakClearly: 'Je vous entends mal. Parlez lentement et distinctement, s’il vous plaît.',
+    sayOtherwiseOrKeys:
       'Pardon, je n’ai toujours pas compris. Dites-le autrement, ou utilisez les touches de votre téléphone.',
     keysOnly:
       'Je suis désolé, je ne peux pas comprendre la parole en ce moment. Utilisez les touches de votre téléphone.',
@@ -98,7 +107,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: 'È ancora in linea?',
     waiting: 'Certo, faccia con calma.',
     stillHere: 'Sono ancora qui.',
-    sayOtherwise:
+    sayOtherwise: 'Scusi, non ho ancora capito. Lo dica con altre parole, per favore.',
+    speakClearly: 'La sento male. Parli lentamente e con chiarezza, per favore.',
+    sayOtherwiseOrKeys:
       'Scusi, non ho ancora capito. Lo dica con altre parole, o usi i tasti del telefono.',
     keysOnly:
       'Mi dispiace, in questo momento non riesco a capire la voce. Usi i tasti del telefono, per favore.',
@@ -120,7 +131,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: 'Bent u er nog?',
     waiting: 'Natuurlijk, neem de tijd.',
     stillHere: 'Ik ben er nog.',
-    sayOtherwise:
+    sayOtherwise: 'Sorry, ik heb u nog niet begrepen. Zegt u het anders, alstublieft.',
+    speakClearly: 'Ik versta u slecht. Spreek langzaam en duidelijk, alstublieft.',
+    sayOtherwiseOrKeys:
       'Sorry, ik heb u nog niet begrepen. Zegt u het anders, of gebruik de toetsen van uw telefoon.',
     keysOnly:
       'Het spijt me, ik kan op dit moment geen spraak verstaan. Gebruik de toetsen van uw telefoon.',
@@ -140,7 +153,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: 'Ainda está aí?',
     waiting: 'Claro, leve o tempo que precisar.',
     stillHere: 'Ainda estou aqui.',
-    sayOtherwise:
+    sayOtherwise: 'Desculpe, ainda não entendi. Diga de outra maneira, por favor.',
+    speakClearly: 'Estou a ouvir mal. Fale devagar e com clareza, por favor.',
+    sayOtherwiseOrKeys:
       'Desculpe, ainda não entendi. Diga de outra maneira, ou use as teclas do telefone.',
     keysOnly:
       'Lamento, neste momento não consigo entender a voz. Use as teclas do telefone, por favor.',
@@ -160,7 +175,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: 'क्या आप लाइन पर हैं?',
     waiting: 'ज़रूर, आराम से।',
     stillHere: 'मैं लाइन पर हूँ।',
-    sayOtherwise:
+    sayOtherwise: 'माफ़ कीजिए, बात अब भी समझ में नहीं आई। कृपया दूसरे शब्दों में कहिए।',
+    speakClearly: 'आवाज़ साफ़ नहीं आ रही है। कृपया धीरे और साफ़ बोलिए।',
+    sayOtherwiseOrKeys:
       'माफ़ कीजिए, बात अब भी समझ में नहीं आई। कृपया दूसरे शब्दों में कहिए, या अपने फ़ोन के बटन दबाइए।',
     keysOnly: 'मुझे खेद है, अभी आवाज़ समझ में नहीं आ रही है। कृपया अपने फ़ोन के बटन दबाइए।',
     confirm: 'मैंने {value} समझा। क्या यह सही है?',
@@ -178,7 +195,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: 'هل ما زلت على الخط؟',
     waiting: 'بالطبع، على راحتك.',
     stillHere: 'أنا ما زلت هنا.',
-    sayOtherwise: 'عذرًا، لم أفهم بعد. يرجى قول ذلك بكلمات أخرى، أو استخدام أزرار الهاتف.',
+    sayOtherwise: 'عذرًا، لم أفهم بعد. يرجى قول ذلك بكلمات أخرى.',
+    speakClearly: 'الصوت غير واضح. يرجى التحدث ببطء ووضوح.',
+    sayOtherwiseOrKeys: 'عذرًا، لم أفهم بعد. يرجى قول ذلك بكلمات أخرى، أو استخدام أزرار الهاتف.',
     keysOnly: 'عذرًا، لا يمكنني فهم الكلام حاليًا. يرجى استخدام أزرار الهاتف.',
     confirm: 'فهمت {value}. هل هذا صحيح؟',
     goodbye: 'شكرًا على وقتك. مع السلامة.',
@@ -195,7 +214,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: '请问您还在吗？',
     waiting: '好的，您慢慢来。',
     stillHere: '我还在。',
-    sayOtherwise: '不好意思，我还是没听懂。请您换个说法，或者使用电话按键。',
+    sayOtherwise: '不好意思，我还是没听懂。请您换个说法。',
+    speakClearly: '线路好像不太清楚。请您说得慢一点、清楚一点。',
+    sayOtherwiseOrKeys: '不好意思，我还是没听懂。请您换个说法，或者使用电话按键。',
     keysOnly: '很抱歉，我现在无法识别语音。请使用电话按键。',
     confirm: '我听到的是{value}，对吗？',
     goodbye: '感谢您的时间，再见。',
@@ -213,7 +234,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     areYouThere: 'もしもし、聞こえていらっしゃいますか？',
     waiting: 'はい、ごゆっくりどうぞ。',
     stillHere: 'はい、こちらにおります。',
-    sayOtherwise:
+    sayOtherwise: '申し訳ございません、まだ聞き取れませんでした。別の言い方でお話しください。',
+    speakClearly: 'お声が聞き取りにくいようです。ゆっくり、はっきりとお話しください。',
+    sayOtherwiseOrKeys:
       '申し訳ございません、まだ聞き取れませんでした。別の言い方でお話しいただくか、電話のボタンをお使いください。',
     keysOnly: '申し訳ございません、ただいま音声を認識できません。電話のボタンをお使いください。',
     confirm: '{value}でよろしいでしょうか？',

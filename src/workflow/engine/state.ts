@@ -130,8 +130,14 @@ export interface DialogueState {
     extraction: number | null;
     announcement: number | null;
   };
+  /** Whether words of a caller who has left are awaited for the values. Absent: no. */
+  awaitsLastWords?: boolean;
   /** Reason of the end, set as soon as the end is certain. */
   endReason: EndReason | null;
+  /** Whether words of the caller withdraw the goodbye. Absent: it is final. */
+  isWithdrawable?: boolean;
+  /** Number of times that the end was put off because the caller spoke. Absent: none. */
+  closingChecks?: number;
   /** The model's reason when it ended the call by a tool; null without one. */
   disposition: string | null;
   /** Number of consecutive silences. */

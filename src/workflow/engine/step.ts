@@ -42,6 +42,8 @@ export interface Step {
   readonly tools: NodeTools;
   /** Wall clock of the event, milliseconds since 1970. */
   readonly at: number;
+  /** Whether the caller is in the middle of a turn. */
+  readonly isCallerSpeaking: boolean;
   readonly state: DialogueState;
   readonly actions: DialogueAction[];
 }

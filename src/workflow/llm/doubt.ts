@@ -1,5 +1,5 @@
 // Words of low recognition confidence, with a model: a few of them are confirmed with the caller, others are asked for
-// again. The model only gets confirmed words.
+// again, never twice with the same line. The model only gets confirmed words.
 
 import { trustIn, type WordTrust } from '../../model/word-trust.ts';
 import { wordCount } from '../../std/text/unspaced-text.ts';
@@ -7,14 +7,15 @@ import { fillLine } from '../engine/default-lines.ts';
 import { startClosing } from '../engine/ending.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';
 import { currentNode, type Step, say } from '../engine/step.ts';
+import { nodeExpectation } from '../scripted/node-grammar.ts';
 import { parseYesNo } from '../slots/yes-no.ts';
 
 /** Most words that the caller is asked to confirm. */
 const DOUBTED_WORDS_MAX = 8;
 /** Consecutive turns after which the agent asks again. After one more the call ends. */
 const MISHEARD_MAX = 6;
-/** Number of the consecutive failure from which the caller is offered the keys. */
-const KEYS_FROM = 2;
+/** Number of the consecutive failure from which the caller is not asked about doubtful words any more. */
+const OTHERWISE_FROM = 2;
 
 /** A turn of low confidence, and the question that it may answer. */
 interface Doubtful {
@@ -54,7 +55,7 @@ function ask(step: Step, { text, trust, doubted, answer, isAnswered }: Doubtful)
   if (question === undefined || doubted !== undefined) {
     state.misheard = (state.misheard ?? 0) + 1;
   }
-  const isLate = (state.misheard ?? 0) >= KEYS_FROM;
+  const isLate = (state.misheard ?? 0) >= OTHERWISE_FROM;
   if (answer !== undefined && !isAnswered && !isLate) askAbout(step, doubted ?? text, answer);
   else if (question !== undefined && !isLate) askAbout(step, question);
   else askAgain(step);
@@ -77,13 +78,21 @@ function askAbout(step: Step, text: string, answer?: boolean): void {
 
 function askAgain(step: Step): void {
   const { state, lines } = step;
-  const misheard = state.misheard ?? 0;
+  const misheard = state.misheard ?? 1;
   if (misheard > MISHEARD_MAX) {
-    say(step, { kind: 'goodbye', text: lines.givingUp, interruptible: false });
-    startClosing(step, 'unknown');
+    say(step, { kind: 'goodbye', text: lines.givingUp, interruptible: true });
+    startClosing(step, 'unknown', { isWithdrawable: true });
     return;
   }
-  const text = misheard < KEYS_FROM ? lines.sayAgain : lines.sayOtherwise;
+  const otherwise = takesKeys(step) ? lines.sayOtherwiseOrKeys : lines.sayOtherwise;
+  const texts = [lines.sayAgain, otherwise, lines.speakClearly];
+  const text = texts[(misheard - 1) % texts.length] ?? lines.sayAgain;
   const { interruptible } = currentNode(step);
   say(step, { kind: 'fallback', text, interruptible });
+}
+
+/** Whether the author expects keys in the current node. */
+function takesKeys(step: Step): boolean {
+  const node = currentNode(step);
+  return nodeExpectation(step, node, node.slots).digits !== undefined;
 }

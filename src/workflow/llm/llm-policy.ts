@@ -56,7 +56,12 @@ export const llmPolicy: DialoguePolicyHandler = {
 
   sayGoodbye(step) {
     step.state.generations = 0;
-    generate(step, { purpose: 'closing', kind: 'goodbye', instruction: SAY_GOODBYE });
+    generate(step, {
+      purpose: 'closing',
+      kind: 'goodbye',
+      instruction: SAY_GOODBYE,
+      interruptible: true,
+    });
   },
 };
 
@@ -76,11 +81,16 @@ export function waitForCaller(step: Step): void {
   step.actions.push({ type: 'expect', expectation });
 }
 
+interface GenerateWish {
+  purpose: GeneratePurpose;
+  kind: UtteranceKind;
+  instruction?: string | undefined;
+  /** Default: as the node; closing words cannot be interrupted. */
+  interruptible?: boolean;
+}
+
 /** Sends a request to the model for the current node. After too many requests in a row, a fixed line is said. */
-export function generate(
-  step: Step,
-  wish: { purpose: GeneratePurpose; kind: UtteranceKind; instruction?: string | undefined },
-): void {
+export function generate(step: Step, wish: GenerateWish): void {
   const { state } = step;
   state.generations += 1;
   if (state.generations > GENERATIONS_MAX) {
@@ -105,7 +115,7 @@ export function generate(
     requestId,
     utteranceId,
     kind: wish.kind,
-    interruptible: wish.purpose !== 'closing' && node.interruptible,
+    interruptible: wish.interruptible ?? (wish.purpose !== 'closing' && node.interruptible),
     messages,
     tools: speaksOnly(wish.purpose) ? [] : nodeTools(step, node),
   });
@@ -119,7 +129,8 @@ export function sayFallbackLine(
 ): void {
   const { lines } = step;
   if (purpose === 'closing') {
-    say(step, { kind: 'goodbye', text: lines.goodbye, interruptible: false });
+    const interruptible = step.state.isWithdrawable === true;
+    say(step, { kind: 'goodbye', text: lines.goodbye, interruptible });
   } else if (purpose === 'nudge') {
     say(step, { kind: 'idle', text: lines.areYouThere, interruptible: true });
   } else if (why === 'empty') {

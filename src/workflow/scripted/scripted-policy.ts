@@ -46,6 +46,6 @@ export const scriptedPolicy: DialoguePolicyHandler = {
   },
 
   sayGoodbye(step) {
-    say(step, { kind: 'goodbye', text: step.lines.goodbye, interruptible: false });
+    say(step, { kind: 'goodbye', text: step.lines.goodbye, interruptible: true });
   },
 };

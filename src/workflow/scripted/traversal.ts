@@ -141,9 +141,11 @@ export function handleNoMatch(step: Step): void {
   }
   scripted.misses += 1;
   scripted.confirming = null;
-  const { notUnderstood } = step.lines;
+  const { notUnderstood, sayOtherwise } = step.lines;
   if (scripted.misses >= MISSES_MAX) fallBack(step, node);
-  else if (scripted.misses > 1) readMenu(step, notUnderstood);
+  else if (scripted.misses > 1 && hasMenu(step)) readMenu(step, notUnderstood);
+  // A node without choices would only say the same once more.
+  else if (scripted.misses > 1) repeat(step, sayOtherwise);
   else if (node.reprompt === undefined) repeat(step, notUnderstood);
   else {
     const text = rendered(step, node.reprompt);
@@ -159,8 +161,8 @@ function fallBack(step: Step, node: GraphNode): void {
 }
 
 function giveUp(step: Step): void {
-  say(step, { kind: 'goodbye', text: step.lines.givingUp, interruptible: false });
-  startClosing(step, 'unknown');
+  say(step, { kind: 'goodbye', text: step.lines.givingUp, interruptible: true });
+  startClosing(step, 'unknown', { isWithdrawable: true });
 }
 
 /** Handles a caller who wants to end the call. */
@@ -208,6 +210,11 @@ function edgeWhenFilled({ edges }: GraphNode): GraphEdge | undefined {
 
 export function alwaysEdge({ edges }: GraphNode): GraphEdge | undefined {
   return edges.find(isUnconditional);
+}
+
+/** Whether there is anything to read out. */
+function hasMenu(step: Step): boolean {
+  return menuOf(step.lines, currentNode(step), openSlots(step)[0]) !== '';
 }
 
 /** All choices as text: how to answer for the open slot, the keys, and the phrases without a key. */

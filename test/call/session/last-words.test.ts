@@ -25,12 +25,22 @@ const simple = definition(
   [edge('hello', 'talk', { label: 'Talk' }), edge('hello', 'bye', { label: 'Finish' })],
 );
 
-async function call(lastMs = LAST_MS) {
+const valued = definition([
+  start('hello', {
+    name: 'Hello',
+    greeting: 'Hello.',
+    allow_interrupt: true,
+    extraction_enabled: true,
+    extraction_variables: [{ name: 'number', type: 'string' }],
+  }),
+]);
+
+async function call(lastMs = LAST_MS, content = simple) {
   const { harness } = held;
   const stt = new RecognizingService({ clock: harness.clock, name: 'stt', lastMs });
   const llm = new ScriptedModel(harness.clock);
   Object.assign(harness.speech, { stt, llm });
-  await harness.prepare(simple);
+  await harness.prepare(content);
   const { stream, run } = await harness.inboundCall();
   await harness.heardOut(stream);
   const says = async (words: string): Promise<void> => {
@@ -52,6 +62,21 @@ describe('a caller who hangs up within a sentence', () => {
     expect(await harness.bodies(run, 'recognition.usage')).toMatchObject([{ service: 'stt' }]);
     expect((await harness.events(run)).at(-1)?.body.type).toBe('call.ended');
     expect(harness.errors).toEqual([]);
+  });
+});
+
+describe('a caller who hangs up within the first turn of a node with values', () => {
+  it('has said it for the values, which the call waits for', async () => {
+    const { harness, stream, run, llm, says } = await call(LAST_MS, valued);
+    llm.extraction = '{"number":"123"}';
+    await says('w1 w2 w3');
+    stream.hangUp();
+    await harness.pass(LAST_MS + 1_000);
+    const done = await harness.ended(run);
+    expect(done.gatheredContext['number']).toBe('123');
+    expect(llm.requests.map(({ json }) => json)).toEqual([true]);
+    expect(llm.requests[0]?.messages[1]?.content).toContain('w1 w2 w3');
+    expect(done.disposition).toBe('user_hangup');
   });
 });
 

@@ -30,6 +30,12 @@ describe('whether the agent listens', () => {
     expect(told).toEqual([MUTED, LISTENS]);
   });
 
+  it('during a goodbye that words withdraw', () => {
+    const { told, mute: muting } = mute();
+    muting.follow({ ...INITIAL_STATE, phase: 'closing', isWithdrawable: true });
+    expect(told).toEqual([]);
+  });
+
   it.each(['delayed', 'talking'] as const)('when %s, but not while tools run', (phase) => {
     const { told, mute: muting } = mute();
     muting.follow({ ...INITIAL_STATE, phase });
@@ -94,7 +100,7 @@ describe('a client that watches a call', () => {
     const { run, stream } = await at.harness.inboundCall();
     const heard = watched(run);
     await at.harness.passUntil(() => heard.words.length === 2);
-    await at.harness.says(stream, 'tea', 400);
+    await at.harness.says(stream, 'mhm', 400);
     await at.harness.heardOut(stream);
     expect(heard.words).toEqual([
       'bot-started-speaking',
@@ -108,7 +114,8 @@ describe('a client that watches a call', () => {
       timestamp: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T/),
     });
     // And indeed it did not.
-    expect(await at.harness.bodies(run, 'user.backchannel')).toMatchObject([{ text: 'tea' }]);
+    await at.harness.pass(800);
+    expect(await at.harness.bodies(run, 'user.backchannel')).toMatchObject([{ text: 'mhm' }]);
     expect(await at.harness.bodies(run, 'user.turn')).toEqual([]);
     heard.words.length = 0;
     await at.harness.says(stream, 'tea');

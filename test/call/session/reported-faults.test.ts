@@ -139,7 +139,7 @@ describe('acknowledgements and stop words that every author has to list', () => 
 
 // speech §3 item 15; over its own echo: pipeline/real-speech.
 describe('an agent that cannot be interrupted, and reacts to noise all the same', () => {
-  it('speaks to its end and changes nothing, and the transcript has what the caller said', async () => {
+  it('speaks to its end, ignores sounds, and then answers what the caller said', async () => {
     const { harness } = held;
     const question = `${REPLY} Do you want tea or coffee?`;
     const [first, ...others] = drinks.nodes;
@@ -147,16 +147,24 @@ describe('an agent that cannot be interrupted, and reacts to noise all the same'
     await harness.prepare({ ...drinks, nodes } as typeof drinks);
     const { stream, run } = await harness.inboundCall();
     await harness.pass(300);
+    await harness.says(stream, 'mhm', 300);
+    await harness.pass(500);
     await harness.says(stream, 'I have a question', 500);
+    await harness.passUntil(() =>
+      harness.tts.asked.join(' ').includes('Please say tea or coffee.'),
+    );
     await harness.heardOut(stream);
-    expect(await saidIn(harness, run)).toEqual([{ text: question, interrupted: false }]);
-    expect(await harness.bodies(run, 'user.turn')).toEqual([]);
+    const asked = { text: 'Please say tea or coffee.', interrupted: false };
+    expect(await saidIn(harness, run)).toEqual([{ text: question, interrupted: false }, asked]);
+    expect(await harness.bodies(run, 'user.turn')).toMatchObject([{ text: 'I have a question' }]);
     expect(stream.farEnd.clears).toBe(0);
     await harness.says(stream, 'tea');
     await harness.heardOut(stream);
     expect(await harness.transcript(await harness.ended(run))).toEqual([
       `assistant: ${question}`,
+      'user: mhm',
       'user: I have a question',
+      'assistant: Please say tea or coffee.',
       'user: tea',
       'assistant: Tea it is. Goodbye.',
     ]);

@@ -2,13 +2,15 @@
 
 import { describe, expect, it } from 'vitest';
 import { Conversation } from '../conversation.ts';
-import { agent, definition, edge, start } from '../definitions.ts';
+import { agent, type Data, definition, edge, start } from '../definitions.ts';
 
 const graph = definition(
   [start('1', { prompt: 'Help.', greeting: 'Hello.' }), agent('2', { prompt: 'More.' })],
   [edge('1', '2', { label: 'More' })],
 );
 const begun = () => new Conversation(graph, 'model').start().heard();
+const OTHERWISE = "Sorry, I still didn't understand you. Please say it in other words.";
+const CLEARLY = "I'm sorry, the line seems to be bad. Please speak slowly and clearly.";
 const SAY_AGAIN = 'Sorry, could you say that again, please?';
 
 describe('words with little confidence', () => {
@@ -20,13 +22,32 @@ describe('words with little confidence', () => {
     expect(JSON.stringify(messages)).not.toContain('not really');
   });
 
-  it('are answered in other words, with the keys, the second time, and at last by a goodbye', () => {
-    const call = begun().caller('no', 0.1).heard();
-    expect(call.caller('', 0).said[0]).toContain('use the keys of your telephone');
-    for (let more = 0; more < 4; more++) call.heard().caller('', 0);
-    expect(call.said).toHaveLength(1);
+  it('are asked for in other words each time, without keys that do nothing, then comes a goodbye', () => {
+    const call = begun();
+    const lines = [0, 1, 2, 3, 4, 5].map(() => call.heard().caller('', 0).said.join(' '));
+    const three = [SAY_AGAIN, OTHERWISE, CLEARLY];
+    expect(lines).toEqual([...three, ...three]);
+    expect(lines.join(' ')).not.toContain('keys');
     expect(call.heard().caller('', 0).of('say')).toMatchObject([{ kind: 'goodbye' }]);
     expect(call.heard().last('end').reason).toBe('unknown');
+  });
+});
+
+describe('the keys of the telephone', () => {
+  const second = (node: Data, hints: Partial<Data> = {}) => {
+    const keyed = definition(
+      [start('1', { prompt: 'Help.', greeting: 'Hello.', ...node }), agent('2')],
+      [edge('1', '2', { label: 'More', ...hints })],
+    );
+    const call = new Conversation(keyed, 'model').start().heard().caller('', 0).heard();
+    return call.caller('', 0).said[0];
+  };
+
+  it('are offered the second time where one does something', () => {
+    expect(second({})).toBe(OTHERWISE);
+    expect(second({}, { dtmf: '1' })).toContain('or use the keys of your telephone');
+    const slots = [{ name: 'number', type: 'digits', digits_max: 5 }];
+    expect(second({ slots })).toContain('or use the keys of your telephone');
   });
 });
 
@@ -61,12 +82,12 @@ describe('doubtful answers to the question about doubtful words', () => {
     expect(call.heard().caller('yeah', 0.1).of('generate')).toHaveLength(1);
   });
 
-  it('lead to the keys after the second failure', () => {
+  it('are not asked about after the second failure', () => {
     const call = begun().caller('table for two', 0.4).heard().caller('noodles', 0.4);
     expect(call.said).toEqual(['I understood noodles. Is that right?']);
-    expect(call.heard().caller('needles', 0.4).said[0]).toContain('use the keys');
+    expect(call.heard().caller('needles', 0.4).said).toEqual([OTHERWISE]);
     const silent = begun().caller('table for two', 0.4).heard().caller('hm', 0.1).heard();
-    expect(silent.caller('hm', 0.1).said[0]).toContain('use the keys');
+    expect(silent.caller('hm', 0.1).said).toEqual([OTHERWISE]);
   });
 });
 

@@ -48,6 +48,15 @@ describe('a scripted menu', () => {
     expect(call.last('expect').expectation.phrases).toContain('technical support');
   });
 
+  it('does not say the same twice where there is no menu to read out', () => {
+    const call = asked([], {}, [edge('1', '2', { label: 'fallback' })]).caller('pizza');
+    expect(call.said).toEqual(["Sorry, I didn't understand that. Tell me."]);
+    expect(call.heard().caller('pizza').said).toEqual([
+      "Sorry, I still didn't understand you. Please say it in other words. Tell me.",
+    ]);
+    expect(call.heard().caller('pizza').node).toBe('2');
+  });
+
   it('asks again, then reads the menu, then ends politely', () => {
     const call = begun().caller('pizza');
     expect(call.said).toEqual(["Sorry, I didn't understand that. Sales or support?"]);
@@ -56,7 +65,7 @@ describe('a scripted menu', () => {
       "Sorry, I didn't understand that. For sales, press 1. For technical support, press 2.",
     ]);
     call.heard().caller('');
-    expect(call.of('say')).toMatchObject([{ kind: 'goodbye', interruptible: false }]);
+    expect(call.of('say')).toMatchObject([{ kind: 'goodbye', interruptible: true }]);
     expect(call.heard().last('end').reason).toBe('unknown');
   });
 
