@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../data-folder.ts';
+import { makeFolder } from './data-folder.ts';
 
 /** Version (npm) of the engine that creates the template, because its files suit no other. */
 export const TEMPLATE_VERSION = '0.5.16';

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 
 /** Bytes of the test file: one page of the database. */
 const PROBE_BYTES = 8_192;

@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/std/clock.ts';
-import { systemRandom } from '../../src/std/random.ts';
-import { prepareDataFolder } from '../../src/store/data-folder.ts';
-import { openStore } from '../../src/store/open.ts';
-import { readKeyFile } from '../../src/store/secrets/secret-keys.ts';
-import { quietLog } from '../fakes/quiet-log.ts';
+import { systemClock } from '../../../src/std/clock.ts';
+import { systemRandom } from '../../../src/std/random.ts';
+import { prepareDataFolder } from '../../../src/store/embedded/data-folder.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { readKeyFile } from '../../../src/store/secrets/secret-keys.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'patchbay-folder-'));
 const disk = mkdtempSync(join(tmpdir(), 'patchbay-disk-'));
