@@ -227,7 +227,7 @@ function modelReplied(
 ): void {
   if (step.state.request?.requestId !== event.requestId) return;
   if (event.type === 'model-answered') handleLlmResponse(step, event);
-  else handleLlmFailure(step);
+  else handleLlmFailure(step, event);
   endIfHeard(step);
 }
 

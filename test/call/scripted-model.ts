@@ -32,6 +32,8 @@ export class ScriptedModel implements LanguageModel {
   answers: Answer[] = [];
   /** Values for extractions, as the model would write them. */
   extraction = '{}';
+  /** Requests with such messages are refused, as by a content filter. */
+  refuses: RegExp | undefined;
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -49,6 +51,9 @@ export class ScriptedModel implements LanguageModel {
 
   respond(request: LlmRequest, listener: LlmListener, signal: AbortSignal): Promise<LlmResponse> {
     this.requests.push(request);
+    if (this.refuses?.test(JSON.stringify(request.messages))) {
+      return Promise.reject(new GatewayError('LLM_REFUSED', { reason: 'content filter' }));
+    }
     const next = this.answers.length > 1 ? this.answers.shift() : this.answers[0];
     const answer: Answer = request.json ? { say: [this.extraction] } : (next ?? {});
     return new Promise((resolve, reject) => {

@@ -111,8 +111,11 @@ export class DialogueRunner {
             { type: 'model-answered', requestId, text, toolCalls, ...(vendor && { vendor }) },
             text,
           ),
-        onFailure: (requestId, code) =>
-          this.#answered({ type: 'model-failed', requestId, code }, ''),
+        onFailure: (requestId, code, refused) =>
+          this.#answered(
+            { type: 'model-failed', requestId, code, ...(refused && { refused }) },
+            '',
+          ),
         onExtracted: (extractionId, values) =>
           this.dispatch({ type: 'extracted', extractionId, values }),
         onExtractionFailure: (extractionId, code) =>

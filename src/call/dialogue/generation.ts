@@ -12,6 +12,7 @@ import {
   type LlmResponse,
   NO_USAGE,
 } from '../../speech/llm/llm.ts';
+import { refusalOf } from '../../speech/llm/refusal.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import { CLAUSE_MARKS, CLOSING_MARKS, SENTENCE_MARKS } from '../../std/text/punctuation.ts';
@@ -35,7 +36,7 @@ export interface GenerationSink {
 
 export interface GenerationListener {
   onAnswer(requestId: number, answer: LlmResponse): void;
-  onFailure(requestId: number, code: string): void;
+  onFailure(requestId: number, code: string, refused: ReturnType<typeof refusalOf>): void;
   onExtracted(extractionId: number, values: Record<string, unknown>): void;
   onExtractionFailure(extractionId: number, code: string): void;
   onUsage(usage: CallEventBody): void;
@@ -199,8 +200,8 @@ export class Generation {
           if (controller.signal.aborted || attempt.signal.aborted) return;
           patience.cancel();
           job.firstTextMs ??= this.#clock.monotonicMs() - job.startedAt;
-          const text = job.isAppended ? withSpace(job.said, delta) : delta;
-          job.isAppended = false;
+          const text = job.isAppended ? continuation(job.said, delta) : delta;
+          job.isAppended &&= delta.trim() === '';
           job.said += text;
           speech.text(text);
         },
@@ -222,7 +223,7 @@ export class Generation {
     try {
       const rest = await this.#attempt(again, REPAIR_MS);
       if (!this.#settle(action.requestId)) return;
-      this.#answered(job, { ...rest, text: said + withSpace(said, rest.text) });
+      this.#answered(job, { ...rest, text: said + continuation(said, rest.text) });
     } catch (error) {
       if (!this.#settle(action.requestId)) return;
       this.#log.warn({ err: error }, 'model did not complete its answer');
@@ -243,7 +244,8 @@ export class Generation {
     this.#settle(action.requestId);
     if (said.trim() === '') speech.cancel();
     else speech.end();
-    this.#listener.onFailure(action.requestId, codeOf(error) ?? 'LLM_FAILED');
+    const code = codeOf(error) ?? 'LLM_FAILED';
+    this.#listener.onFailure(action.requestId, code, refusalOf(error));
   }
 
   /** Removes a settled request. Returns false if it was abandoned or the call is over. */
@@ -313,6 +315,9 @@ export class Generation {
 }
 
 const WHOLE = new RegExp(`[${SENTENCE_MARKS}][${CLOSING_MARKS}]*$`);
+/** A capital letter; not the English "I", which may continue a sentence. */
+const NEW_SENTENCE = /^\s*(?!I\b)\p{Lu}/u;
+const ENDS_CLAUSE = new RegExp(`[${SENTENCE_MARKS}${CLAUSE_MARKS}][${CLOSING_MARKS}]*\\s*$`);
 const MARK_FIRST = new RegExp(`^[\\s${SENTENCE_MARKS}${CLAUSE_MARKS}]`);
 
 /** Drops the last word, as the voice does (GenerationSink.breakOff). */
@@ -342,8 +347,14 @@ function isWhole(text: string): boolean {
   return WHOLE.test(text);
 }
 
-function withSpace(before: string, after: string): string {
-  const isJoined = /\s$/.test(before) || MARK_FIRST.test(after) || before === '';
+/** `after` as it follows `before`. A model may begin a new sentence in place of the rest: the unfinished one then ends
+ *  with an ellipsis, or both would be spoken as one. */
+function continuation(before: string, after: string): string {
+  if (before.trim() === '' || after.trim() === '') return after;
+  if (NEW_SENTENCE.test(after) && !ENDS_CLAUSE.test(before)) {
+    return `… ${after.trimStart()}`;
+  }
+  const isJoined = /\s$/.test(before) || MARK_FIRST.test(after);
   return isJoined ? after : joinTexts([before, after]).slice(before.length);
 }
 

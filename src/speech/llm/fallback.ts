@@ -12,6 +12,7 @@ import { ServiceFault } from '../service/service-fault.ts';
 import { ServiceReports } from '../service/service-reports.ts';
 import { historyCharacters, shortenedHistory } from './history-limit.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
+import { refusalOf } from './refusal.ts';
 
 export interface LlmFallbackService {
   model: LanguageModel;
@@ -76,7 +77,7 @@ export class FallbackModel implements LanguageModel {
     signal.throwIfAborted();
     const { clock } = this.#options;
     const job = { request, listener, signal, untilMs: clock.monotonicMs() + TRIES_MS_MAX };
-    let failure = new GatewayError('LLM_FAILED', { reason: 'no model' });
+    let failure: GatewayError = new GatewayError('LLM_FAILED', { reason: 'no model' });
     for (const service of this.#line()) {
       this.#noteChange(service);
       const outcome = await this.#attemptInLength(service, job);
@@ -85,7 +86,8 @@ export class FallbackModel implements LanguageModel {
         const { name, model } = service.model;
         return { ...outcome, answeredBy: { service: name, model } };
       }
-      failure = outcome;
+      // A refusal of the content can be helped by the conversation, unlike the faults of services behind it.
+      if (refusalOf(failure) !== 'content') failure = outcome;
       this.#fail(service, outcome);
       if (clock.monotonicMs() >= job.untilMs) break;
     }

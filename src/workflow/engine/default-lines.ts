@@ -7,6 +7,10 @@ export interface DialogueLines {
   sayAgain: string;
   /** Said when the model failed once. */
   trouble: string;
+  /** Said when a tool has worked and the model has nothing to say about it. */
+  anythingElse: string;
+  /** Said when the model or its content filter refused the caller's words. */
+  cannotDiscuss: string;
   /** Said when the agent failed again, before the call ends. */
   apology: string;
   /** Said when the agent failed again, before the caller is connected with a person. */
@@ -53,6 +57,8 @@ export interface DialogueLines {
 export const ENGLISH_LINES: DialogueLines = {
   sayAgain: 'Sorry, could you say that again, please?',
   trouble: "I'm sorry, I'm having some trouble just now. Could you say that again, please?",
+  anythingElse: 'Is there anything else I can do for you?',
+  cannotDiscuss: "I'm sorry, I can't talk about that. What else can I do for you?",
   apology: "I'm sorry, I can't go on with this call because of a technical problem. Goodbye.",
   handOver: "I'm sorry, I have a technical problem. I'll connect you with somebody who can help.",
   oneMoment: ['One moment, please.', 'Just a moment.', 'Let me see.'],

@@ -25,8 +25,9 @@ export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
       toolCalls: readonly LlmToolCall[];
       vendor?: VendorPart;
     }
-  /** The model returned nothing usable, after the session's own retries. */
-  | { type: 'model-failed'; requestId: number; code: string }
+  /** The model returned nothing usable, after the session's own retries. `refused`: it refused what the conversation
+   *  contains (`content`), or the request without that reason (`request`). */
+  | { type: 'model-failed'; requestId: number; code: string; refused?: 'content' | 'request' }
   | { type: 'extracted'; extractionId: number; values: Record<string, unknown> }
   | { type: 'extraction-failed'; extractionId: number; code: string }
   /** The reply to a `call-out`, with any status: the JSON of its body, or its text. */

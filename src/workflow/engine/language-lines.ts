@@ -7,6 +7,8 @@ type SpokenLines = Pick<
   DialogueLines,
   | 'sayAgain'
   | 'trouble'
+  | 'anythingElse'
+  | 'cannotDiscuss'
   | 'apology'
   | 'handOver'
   | 'oneMoment'
@@ -29,6 +31,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     sayAgain: 'Entschuldigung, können Sie das bitte wiederholen?',
     trouble:
       'Entschuldigung, ich habe gerade ein technisches Problem. Können Sie das bitte wiederholen?',
+    anythingElse: 'Kann ich sonst noch etwas für Sie tun?',
+    cannotDiscuss: 'Darüber kann ich leider nicht sprechen. Was kann ich sonst für Sie tun?',
     apology:
       'Es tut mir leid, wegen eines technischen Problems kann ich das Gespräch nicht fortsetzen. Auf Wiederhören.',
     handOver:
@@ -53,6 +57,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
   es: {
     sayAgain: 'Perdone, ¿puede repetirlo, por favor?',
     trouble: 'Lo siento, tengo un problema técnico en este momento. ¿Puede repetirlo, por favor?',
+    anythingElse: '¿Puedo ayudarle en algo más?',
+    cannotDiscuss: 'Lo siento, no puedo hablar de eso. ¿En qué más puedo ayudarle?',
     apology: 'Lo siento, no puedo continuar la llamada por un problema técnico. Adiós.',
     handOver: 'Lo siento, tengo un problema técnico. Le paso con una persona que puede ayudarle.',
     oneMoment: ['Un momento, por favor.', 'Un segundo.', 'Déjeme ver.'],
@@ -75,6 +81,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     sayAgain: 'Pardon, pouvez-vous répéter, s’il vous plaît ?',
     trouble:
       'Je suis désolé, j’ai un problème technique en ce moment. Pouvez-vous répéter, s’il vous plaît ?',
+    anythingElse: 'Puis-je faire autre chose pour vous ?',
+    cannotDiscuss:
+      'Je suis désolé, je ne peux pas parler de cela. Que puis-je faire d’autre pour vous ?',
     apology:
       'Je suis désolé, je ne peux pas poursuivre cet appel à cause d’un problème technique. Au revoir.',
     handOver:
@@ -98,6 +107,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
   it: {
     sayAgain: 'Scusi, può ripetere, per favore?',
     trouble: 'Mi dispiace, ho un problema tecnico in questo momento. Può ripetere, per favore?',
+    anythingElse: 'Posso fare altro per lei?',
+    cannotDiscuss: 'Mi dispiace, non posso parlare di questo. Che altro posso fare per lei?',
     apology: 'Mi dispiace, non posso continuare la chiamata per un problema tecnico. Arrivederci.',
     handOver:
       'Mi dispiace, ho un problema tecnico. La metto in contatto con una persona che può aiutarla.',
@@ -121,6 +132,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     sayAgain: 'Sorry, kunt u dat herhalen, alstublieft?',
     trouble:
       'Sorry, ik heb op dit moment een technisch probleem. Kunt u dat herhalen, alstublieft?',
+    anythingElse: 'Kan ik verder nog iets voor u doen?',
+    cannotDiscuss: 'Het spijt me, daar kan ik niet over praten. Wat kan ik verder voor u doen?',
     apology:
       'Het spijt me, door een technisch probleem kan ik dit gesprek niet voortzetten. Tot ziens.',
     handOver:
@@ -144,6 +157,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
   pt: {
     sayAgain: 'Desculpe, pode repetir, por favor?',
     trouble: 'Desculpe, estou com um problema técnico neste momento. Pode repetir, por favor?',
+    anythingElse: 'Posso ajudar em mais alguma coisa?',
+    cannotDiscuss: 'Lamento, não posso falar sobre isso. Em que mais posso ajudar?',
     apology: 'Desculpe, não posso continuar esta chamada por causa de um problema técnico. Adeus.',
     handOver:
       'Desculpe, estou com um problema técnico. Vou passar a chamada a alguém que o pode ajudar.',
@@ -166,6 +181,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
   hi: {
     sayAgain: 'माफ़ कीजिए, क्या आप इसे दोबारा कह सकते हैं?',
     trouble: 'माफ़ कीजिए, अभी कुछ तकनीकी समस्या आ रही है। क्या आप इसे दोबारा कह सकते हैं?',
+    anythingElse: 'क्या आपको और किसी चीज़ में मदद चाहिए?',
+    cannotDiscuss: 'मुझे खेद है, इस बारे में बात नहीं हो सकती। आपको और किस चीज़ में मदद चाहिए?',
     apology: 'मुझे खेद है, तकनीकी समस्या के कारण यह कॉल आगे नहीं चल सकती। नमस्ते।',
     handOver:
       'मुझे खेद है, तकनीकी समस्या आ रही है। आपकी बात किसी ऐसे व्यक्ति से कराई जा रही है जो आपकी मदद कर सकते हैं।',
@@ -187,6 +204,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
   ar: {
     sayAgain: 'عذرًا، هل يمكنك إعادة ذلك من فضلك؟',
     trouble: 'عذرًا، لدي مشكلة تقنية الآن. هل يمكنك إعادة ذلك من فضلك؟',
+    anythingElse: 'هل هناك شيء آخر يمكنني مساعدتك به؟',
+    cannotDiscuss: 'عذرًا، لا يمكنني التحدث عن ذلك. بماذا يمكنني مساعدتك أيضًا؟',
     apology: 'عذرًا، لا يمكنني متابعة هذه المكالمة بسبب مشكلة تقنية. مع السلامة.',
     handOver: 'عذرًا، لدي مشكلة تقنية. سأحولك إلى شخص يمكنه مساعدتك.',
     oneMoment: ['لحظة من فضلك.', 'لحظة واحدة.', 'سأتحقق من ذلك.'],
@@ -206,6 +225,8 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
   zh: {
     sayAgain: '不好意思，请您再说一遍，好吗？',
     trouble: '不好意思，我这边出了点技术问题。请您再说一遍，好吗？',
+    anythingElse: '请问还有什么可以帮您的吗？',
+    cannotDiscuss: '很抱歉，这个话题我不方便谈。请问还有什么可以帮您的吗？',
     apology: '很抱歉，由于技术问题，我无法继续这次通话。再见。',
     handOver: '很抱歉，我这边出了技术问题。我帮您转接能帮助您的人。',
     oneMoment: ['请稍等。', '稍等一下。', '我看一下。'],
@@ -226,6 +247,9 @@ const LINES: Readonly<Record<string, SpokenLines>> = {
     sayAgain: '恐れ入りますが、もう一度おっしゃっていただけますか？',
     trouble:
       '申し訳ございません、ただいま技術的な問題が発生しております。もう一度おっしゃっていただけますか？',
+    anythingElse: 'ほかにご用件はございますか？',
+    cannotDiscuss:
+      '申し訳ございません、その件についてはお話しできません。ほかにご用件はございますか？',
     apology: '申し訳ございません、技術的な問題のため通話を続けることができません。失礼いたします。',
     handOver: '申し訳ございません、技術的な問題が発生しました。担当者におつなぎします。',
     oneMoment: ['少々お待ちください。', 'ただいま確認いたします。', '少しお待ちください。'],

@@ -19,6 +19,8 @@ export type HistoryEntry =
       text: string | null;
       heard: boolean;
       interrupted: boolean;
+      /** Whether a model has answered everything before it. Absent: no. */
+      isAccepted?: boolean;
       toolCalls: LlmToolCall[];
       vendor?: VendorPart;
     }
@@ -144,6 +146,8 @@ export interface DialogueState {
   idles: number;
   /** Number of consecutive model failures. */
   failures: number;
+  /** Number of consecutive requests that the model refused because of their content. Absent: none. */
+  refusals?: number;
   /** Number of faults of any kind in the whole call. Absent: none. */
   faults?: number;
   /** Whether repeated faults led to a person who was not reached. Absent: no. */

@@ -1,6 +1,7 @@
 // Handles a model's answer: speech, function calls (tool-calls.ts), or both in one response. After a failure a fixed
 // line apologises, after a second one the caller is transferred or the call ends. Source: contract §8.3.
 
+import { isObject, parseJson } from '../../std/json.ts';
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { takeFault } from '../engine/hand-over.ts';
 import { entryOf, limitVendorParts } from '../engine/history.ts';
@@ -8,12 +9,14 @@ import type { DialogueState } from '../engine/state.ts';
 import type { Step } from '../engine/step.ts';
 import { hasWords } from '../engine/unsaid.ts';
 import { sayFallbackLine, speaksOnly } from './llm-policy.ts';
+import { maskRefused } from './refused-history.ts';
 import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
 
 /** Consecutive failures after which the agent gives up. */
 const FAILURES_MAX = 2;
 
 type Answered = Extract<DialogueEvent, { type: 'model-answered' }>;
+type Failed = Extract<DialogueEvent, { type: 'model-failed' }>;
 type Finished = Extract<DialogueEvent, { type: 'utterance-finished' }>;
 type Request = NonNullable<DialogueState['request']>;
 
@@ -24,9 +27,9 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   if (request === null) return;
   state.request = null;
   state.failures = 0;
+  delete state.refusals;
   const entry = entryOf(state, request.utteranceId);
-  if (entry !== undefined && !entry.heard) entry.text = answer.text;
-  if (entry !== undefined && answer.vendor !== undefined) entry.vendor = answer.vendor;
+  if (entry !== undefined) noteAnswer(entry, answer);
   const said = entry?.interrupted ? (entry.text ?? '') : answer.text;
   const spoken = hasWords(said) ? said : '';
   // The caller interrupted before the first word: their words get the answer.
@@ -42,9 +45,15 @@ export function handleLlmResponse(step: Step, answer: Answered): void {
   startToolCalls(step, calls, spoken);
 }
 
+function noteAnswer(entry: NonNullable<ReturnType<typeof entryOf>>, answer: Answered): void {
+  if (!entry.heard) entry.text = answer.text;
+  entry.isAccepted = true;
+  if (answer.vendor !== undefined) entry.vendor = answer.vendor;
+}
+
 /** Handles an answer without text, which in a text chat may be valid. */
 function answerNothing(step: Step, { utteranceId, purpose }: Request, said: string): void {
-  if (said.trim() === '') sayFallbackLine(step, purpose, 'empty');
+  if (said.trim() === '') sayFallbackLine(step, purpose, emptyReason(step));
   else step.state.wordless = { utteranceId, purpose };
 }
 
@@ -62,13 +71,37 @@ export function replaceWordless(
 }
 
 /** Handles a failure: the model returned nothing usable for the request in progress. */
-export function handleLlmFailure(step: Step): void {
+export function handleLlmFailure(step: Step, { code, refused }: Failed): void {
   const { state } = step;
   const { request } = state;
   if (request === null) return;
   state.request = null;
+  // Before anything was said, the agent's instructions are at fault.
+  if (refused !== undefined && request.purpose !== 'opening' && maskRefused(step, refused)) {
+    sayFallbackLine(step, request.purpose, 'refused');
+    return;
+  }
+  const reason = emptyReason(step) === 'done' ? 'done' : 'failed';
+  if (reason === 'done' && code === 'LLM_EMPTY') {
+    sayFallbackLine(step, request.purpose, reason);
+    return;
+  }
   state.failures += 1;
   const isLast = state.failures >= FAILURES_MAX;
   if (state.phase === 'talking' && takeFault(step, 'model', isLast)) return;
-  sayFallbackLine(step, request.purpose, 'failed');
+  sayFallbackLine(step, request.purpose, reason);
+}
+
+/** Why there is no answer: after a tool that has worked, nothing more is to be done, and a caller who is asked to
+ *  repeat would have it done twice. */
+function emptyReason({ state }: Step): 'empty' | 'done' {
+  const last = state.history.findLast(
+    (entry) => entry.role !== 'assistant' || (entry.text ?? '').trim() !== '',
+  );
+  return last?.role === 'tool' && hasWorked(last.content) ? 'done' : 'empty';
+}
+
+function hasWorked(content: string): boolean {
+  const result = parseJson(content);
+  return isObject(result) && result['status'] === 'success';
 }

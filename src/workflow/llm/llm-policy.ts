@@ -125,7 +125,7 @@ export function generate(step: Step, wish: GenerateWish): void {
 export function sayFallbackLine(
   step: Step,
   purpose: GeneratePurpose,
-  why: 'empty' | 'failed',
+  why: 'empty' | 'done' | 'refused' | 'failed',
 ): void {
   const { lines } = step;
   if (purpose === 'closing') {
@@ -139,7 +139,8 @@ export function sayFallbackLine(
     else sayAgain(step);
   } else {
     const { interruptible } = currentNode(step);
-    say(step, { kind: 'fallback', text: lines.trouble, interruptible });
+    const texts = { done: lines.anythingElse, refused: lines.cannotDiscuss, failed: lines.trouble };
+    say(step, { kind: 'fallback', text: texts[why], interruptible });
   }
 }
 

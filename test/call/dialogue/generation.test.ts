@@ -110,6 +110,17 @@ describe('an answer that breaks off', () => {
     expect(await answersTo(said, { say: [rest] })).toContain(JSON.stringify(whole));
   });
 
+  // "We are open Second try." was spoken as one sentence.
+  it.each([
+    ['We are open ', ['Second try.'], 'We are open… Second try.'],
+    ['We are open ', [' ', 'Second ', 'try.'], 'We are open… Second try.'],
+    ['We are open. ', ['Second try.'], 'We are open. Second try.'],
+    ['Well, ', ['Anna is here.'], 'Well, Anna is here.'],
+    ['Then you and ', ['I will see.'], 'Then you and I will see.'],
+  ])('after %j does not run into a new sentence: %j', async (said, rest, whole) => {
+    expect(await answersTo(said, { say: rest })).toContain(JSON.stringify(whole));
+  });
+
   it.each(['We open at nine.', '我们九点营业。', 'हम नौ बजे खुलते हैं।', 'هل تريد موعدا؟', '"مرحبا۔"'])(
     '%j is whole where nothing more comes',
     async (said) => {

@@ -78,6 +78,30 @@ describe('a call led by a model', () => {
     ]);
   });
 
+  it('that refuses a sentence answers the next question', async () => {
+    const { harness, llm } = await withModel();
+    llm.answers = [{ say: ['We open at nine.'] }];
+    llm.refuses = /attempt it again/;
+    const { stream, run } = await harness.inboundCall();
+    await harness.heardOut(stream);
+    for (const text of ['hello there', 'I plan to attempt it again', 'what are your hours']) {
+      await harness.says(stream, text);
+      await harness.heardOut(stream);
+    }
+    stream.hangUp();
+    const done = await harness.ended(run);
+    expect(done.disposition).toBe('user_hangup');
+    expect((await harness.transcript(done)).slice(1)).toEqual([
+      'user: hello there',
+      'assistant: We open at nine.',
+      'user: I plan to attempt it again',
+      "assistant: I'm sorry, I can't talk about that. What else can I do for you?",
+      'user: what are your hours',
+      'assistant: We open at nine.',
+    ]);
+    expect(await harness.bodies(run, 'fault')).toMatchObject([{ code: 'LLM_REFUSED' }]);
+  });
+
   it('that never answers does not leave the caller in silence', async () => {
     const { harness, llm } = await withModel();
     llm.answers = [{ hangs: true }];

@@ -3,6 +3,7 @@ import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gatewa
 import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
+import { refusalOf } from '../../../src/speech/llm/refusal.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
@@ -374,6 +375,22 @@ describe('the language model of the settings', () => {
     await model?.ofCall?.().respond(ask, silent, never);
     await model?.ofCall?.().respond(ask, silent, never);
     expect(server.requests.map(({ body }) => body['model'])).toEqual(['a', 'b', 'a']);
+    await model?.close();
+    await server.close();
+  });
+
+  it('has the refusal of its filter reported although the model behind it is misconfigured', async () => {
+    const server = await startOpenAiServer();
+    const base = { provider: 'openai', base_url: server.baseUrl } as const;
+    const settings = ['a', 'b'].map((model) => ({ ...base, model }));
+    const model = openLanguageModel(settings, { clock: new FakeClock(), log });
+    const filtered = { code: 'content_filter', message: 'The response was filtered.' };
+    server.script(failure(400, filtered), failure(404, { message: 'no such model' }));
+    const thrown = await model
+      ?.ofCall?.()
+      .respond(ask, { onText: () => undefined }, never)
+      .catch((error: unknown) => error);
+    expect(refusalOf(thrown)).toBe('content');
     await model?.close();
     await server.close();
   });

@@ -68,10 +68,17 @@ const TOO_LARGE = /request too large for/i;
 
 /** HTTP statuses of a content filter's refusal. Undefined: an error event within an answer. */
 const FILTERED_STATUSES: readonly (number | undefined)[] = [400, 403, 422, undefined];
-/** Matches input that a content filter stopped before the model: Azure and MiniMax (a code), OpenAI (flagged),
- *  OpenRouter (input was flagged), DeepSeek (content exists risk), xAI (usage guidelines). */
-const FILTERED =
-  /content_filter|content_policy_violation|(prompt|input) was flagged|content exists risk|violates usage guidelines/i;
+/** Matches input that a content filter stopped before the model: Azure (a code, or its management policy) and MiniMax (a
+ *  code), OpenAI (flagged), OpenRouter (input was flagged), DeepSeek (content exists risk), xAI (usage guidelines),
+ *  Anthropic (filtering policy), Alibaba (data inspection). */
+const FILTERED = new RegExp(
+  [
+    'content_filter|content_policy_violation|ResponsibleAIPolicyViolation',
+    'content (filtering|management) policy|data_?inspection_?failed',
+    '(prompt|input) was flagged|content exists risk|violates usage guidelines',
+  ].join('|'),
+  'i',
+);
 
 /** Returns LLM_REFUSED if the service's content filter stopped the conversation, undefined for any other error. The
  *  service and its settings are not at fault: other conversations get answers. */

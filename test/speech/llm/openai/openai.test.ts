@@ -468,6 +468,9 @@ describe('openai', () => {
     [400, { code: 'content_filter', message: 'The response was filtered.', param: 'prompt' }],
     [400, { code: 'invalid_prompt', message: 'Invalid prompt: your prompt was flagged.' }],
     [400, { type: 'invalid_request_error', message: 'Content Exists Risk' }],
+    [400, { message: "The prompt triggered Azure OpenAI's content management policy." }],
+    [400, { message: 'Output blocked by content filtering policy' }],
+    [400, { code: 'data_inspection_failed', message: 'Input data may be inappropriate.' }],
     [403, { code: 403, message: 'It requires moderation and your input was flagged.' }],
     [403, { message: 'Content violates usage guidelines. Failed check: BIO' }],
   ])('takes status %i with %j for words that a filter has stopped', async (status, error) => {
