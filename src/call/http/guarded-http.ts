@@ -98,7 +98,7 @@ function textOf(body: Buffer, type: string | readonly string[] | undefined): str
   return decoderOf(charset).decode(body);
 }
 
-function decoderOf(charset: string): TextDecoder {
+function decoderOf(charset: string): InstanceType<typeof TextDecoder> {
   try {
     return new TextDecoder(charset);
   } catch {

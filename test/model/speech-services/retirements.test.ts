@@ -27,10 +27,7 @@ const form = z.object({
   ),
 });
 
-interface Offer {
-  provider: string;
-  model: string;
-}
+type Offer = { provider: string; model: string };
 
 /** Models that a service's form names: the default first. */
 function offersOf([provider, row]: [string, z.ZodType]): Offer[] {
