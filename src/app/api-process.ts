@@ -5,6 +5,7 @@ import type { TextChats } from '../call/chat/text-chat.ts';
 import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
 import { createGuardedHttp } from '../call/http/guarded-http.ts';
 import { EventLog } from '../call/log/event-log.ts';
+import { logEndingModels } from '../call/setup/ending-models.ts';
 import { OrganizationModels } from '../call/setup/organization-speech.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/setup/sound-library.ts';
@@ -97,6 +98,7 @@ export async function startApiProcess(
   jobs.answerLeftCalls((runId) => callService.answerAgain(runId));
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);
+  void logEndingModels(store, { clock, log });
 
   return {
     drain() {

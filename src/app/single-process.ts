@@ -2,6 +2,7 @@
 // background jobs, and are not isolated from either.
 
 import type { CallControl } from '../call/control/call-control.ts';
+import { logEndingModels } from '../call/setup/ending-models.ts';
 import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
 import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
@@ -79,6 +80,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   jobs.answerLeftCalls((runId) => control.answerAgain(runId));
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);
+  void logEndingModels(store, { clock, log });
 
   return {
     accounts: store.accounts,

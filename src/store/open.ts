@@ -21,6 +21,7 @@ import { CredentialRepository, resealCredentials } from './library/credentials.t
 import {
   ModelConfigurationRepository,
   resealModelConfigurations,
+  storedModelConfigurations,
 } from './library/model-configurations.ts';
 import { resealTools } from './library/sealed-headers.ts';
 import { ServiceFaultRepository } from './library/service-faults.ts';
@@ -63,6 +64,8 @@ export interface StoreHandle extends Store {
   resealSecrets(): Promise<number>;
   /** Active agents that are too large for calls. Throws STORE_UNAVAILABLE. */
   oversizedVersions(): AsyncGenerator<OversizedVersion>;
+  /** All stored configurations of services. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE, STORE_UNAVAILABLE. */
+  storedModelConfigurations(): ReturnType<typeof storedModelConfigurations>;
 }
 
 /** Opens the store. Throws CONFIG_INVALID, DATA_FOLDER_FULL, DATA_FOLDER_UNWRITABLE, STORE_LOCKED, STORE_NOT_DURABLE,
@@ -94,6 +97,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
       return resealed;
     },
     oversizedVersions: () => oversizedVersions(context),
+    storedModelConfigurations: () => storedModelConfigurations(context),
     alive: () => isAlive(context.db, clock),
     close,
   };

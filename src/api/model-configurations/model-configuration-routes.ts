@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import {
   type ConfiguredSections,
-  configuredSections,
-  modelConfiguration,
+  storedSectionsOf,
 } from '../../model/speech-services/model-configuration.ts';
 import { retirementNotice } from '../../model/speech-services/retirements.ts';
 import { maskServices } from '../../model/speech-services/service-masks.ts';
@@ -298,13 +297,6 @@ function sourceOf(used: CallConfiguration): z.infer<typeof modelConfigurationOut
 export function sectionsInUse(used: CallConfiguration): ConfiguredSections {
   if (used === undefined) return {};
   return storedSectionsOf('organization' in used ? used.organization : used.legacyUser) ?? {};
-}
-
-/** Sections of a stored configuration in either shape; undefined if there is none that this version can read. */
-export function storedSectionsOf(stored: Record<string, unknown> | undefined) {
-  if (stored === undefined) return undefined;
-  const whole = modelConfiguration.safeParse(stored).data;
-  return whole?.byok.pipeline ?? configuredSections.safeParse(stored).data;
 }
 
 /** The sections of a request. Throws MODEL_MODE_UNSUPPORTED, SERVICES_INVALID. */

@@ -3,7 +3,10 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ConfiguredSections } from '../../model/speech-services/model-configuration.ts';
+import {
+  type ConfiguredSections,
+  storedSectionsOf,
+} from '../../model/speech-services/model-configuration.ts';
 import { maskedField } from '../../model/speech-services/service-masks.ts';
 import type { Api } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
@@ -15,7 +18,6 @@ import {
   noteAccepted,
   type ServiceRouteDeps,
   sectionsInUse,
-  storedSectionsOf,
 } from './model-configuration-routes.ts';
 import {
   asConfiguration,

@@ -37,6 +37,15 @@ export const modelConfiguration = z.object({
   byok: z.object({ mode: z.literal('pipeline'), pipeline: configuredSections }),
 });
 
+/** Sections of a stored configuration in either shape; undefined if there is none that this version can read. */
+export function storedSectionsOf(
+  stored: Readonly<Record<string, unknown>> | undefined,
+): ConfiguredSections | undefined {
+  if (stored === undefined) return undefined;
+  const whole = modelConfiguration.safeParse(stored).data;
+  return whole?.byok.pipeline ?? configuredSections.safeParse(stored).data;
+}
+
 /** The primary service of a section, then its fallbacks. */
 export function servicesIn({ fallbacks, ...primary }: ConfiguredSection): ConfiguredService[] {
   return [primary, ...(fallbacks ?? [])];

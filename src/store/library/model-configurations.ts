@@ -19,8 +19,8 @@ const OPENED_MAX = 500;
 const CHANGES_WAITING_MAX = 100;
 /** Repetitions of a change, more than processes change one organization's services at the same moment. */
 const CHANGE_TRIES_MAX = 10;
-/** Rows that are resealed at a time. */
-const RESEAL_ROWS_MAX = 200;
+/** Rows of one read of all configurations. */
+const ROWS_MAX = 200;
 
 /** Owner of a configuration: an organization (`userId` null), or one user in the older shape. */
 export interface ConfigurationOwner {
@@ -269,7 +269,7 @@ export async function resealModelConfigurations({ db, secrets }: StoreContext): 
       .select(['id', 'organization_id', 'user_id', 'sealed'])
       .where('id', '>', after)
       .orderBy('id')
-      .limit(RESEAL_ROWS_MAX)
+      .limit(ROWS_MAX)
       .execute();
     for (const { id, sealed, organization_id: organizationId, user_id: userId } of rows) {
       if (secrets.isNewest(sealed)) continue;
@@ -285,6 +285,27 @@ export async function resealModelConfigurations({ db, secrets }: StoreContext): 
     }
     const last = rows.at(-1)?.id;
     if (last === undefined) return changed;
+    after = last;
+  }
+}
+
+/** All stored configurations, in the order of their ids. Throws SECRET_KEY_MISSING, SECRET_UNREADABLE. */
+export async function* storedModelConfigurations(
+  context: StoreContext,
+): AsyncGenerator<{ organizationId: string; configuration: Fields }> {
+  for (let after = '0'; ; ) {
+    const rows = await context.db
+      .selectFrom('model_configurations')
+      .selectAll()
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(ROWS_MAX)
+      .execute();
+    for (const row of rows) {
+      yield { organizationId: row.organization_id, configuration: opened(context, row) };
+    }
+    const last = rows.at(-1)?.id;
+    if (last === undefined) return;
     after = last;
   }
 }
