@@ -43,6 +43,8 @@ export interface TestCall
 export interface StartedCall {
   runId: string;
   runName: string;
+  /** Template variables of the agent that have no value in the call's context; absent if all have one. */
+  variablesWithoutValue?: string[];
 }
 
 export interface CallService {

@@ -11,6 +11,27 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Parses JSON in which integers may be identifiers: one beyond 2^53, which a number would round, becomes a text of its
+ *  digits. Undefined for anything else. */
+export function parseExactJson(text: string): unknown {
+  return parseJson(exactJson(text));
+}
+
+/** The same JSON with integers beyond 2^53 as texts. */
+export function exactJson(text: string): string {
+  if (!UNSAFE_DIGITS.test(text)) return text;
+  return text.replace(STRING_OR_NUMBER, (token) => {
+    const isRounded = INTEGER.test(token) && !Number.isSafeInteger(Number(token));
+    return isRounded ? `"${token}"` : token;
+  });
+}
+
+/** Digits of the smallest integer beyond 2^53. */
+const UNSAFE_DIGITS = /\d{16}/;
+const INTEGER = /^-?[1-9]\d{15,}$/;
+/** Strings are matched so that digits in them are left alone. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
 /** JSON text in which U+FFFD replaces unpaired surrogates, which UTF-8 cannot encode and servers refuse. Clients send
  *  them, and a text that is cut to its limit may end in one. */
 export function wellFormedJson(value: unknown): string {

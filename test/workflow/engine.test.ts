@@ -57,6 +57,18 @@ describe('the start of a call', () => {
     expect(messages[1]?.role).toBe('user');
   });
 
+  it('takes a greeting that renders to no words for no greeting', () => {
+    for (const policy of ['model', 'rules'] as const) {
+      const greeted = definition([start('1', { greeting: '{{name}}, {{question}}?' }), end('2')]);
+      const call = new Conversation(greeted, policy).start({ name: ' ' });
+      expect(call.said, policy).not.toContain(' , ?');
+      expect(
+        call.said.filter((text) => !/\p{L}/u.test(text)),
+        policy,
+      ).toEqual([]);
+    }
+  });
+
   it('speaks an override in the place of the greeting, and ignores a wrong one', () => {
     const call = (greeting: unknown) =>
       new Conversation(booking, 'model').start({ name: 'Bo', greeting_override: greeting }).said;

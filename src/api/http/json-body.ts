@@ -1,7 +1,7 @@
 // Parser of JSON bodies: counts values, parses, and removes keys that set a prototype. Runs on the event loop for small
 // bodies and in a thread for large ones (json-thread), so it uses no request and no error of the API.
 
-import { isObject } from '../../std/json.ts';
+import { exactJson, isObject } from '../../std/json.ts';
 import { jsonSize } from '../../std/json-size.ts';
 
 /** Levels of nesting; workflows need fewer than 10. Deeper values overflow the stack in later checks. */
@@ -23,7 +23,7 @@ export function readJson(bytes: Uint8Array, valuesMax: number): JsonReading {
   if (values > valuesMax) return { kind: 'too-many-values' };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
-    const value: unknown = JSON.parse(text.toString('utf8'));
+    const value: unknown = JSON.parse(exactJson(text.toString('utf8')));
     return { kind: 'value', value: mayNamePrototype(text) ? withoutPrototypes(value) : value };
   } catch (error) {
     return { kind: 'invalid', reason: 'Expecting value', at: offsetOf(error) };

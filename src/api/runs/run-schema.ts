@@ -65,16 +65,23 @@ export const testCall = z.object({
   from_phone_number_id: idIn.nullish(),
 });
 
+const variablesWithoutValue = z.array(z.string()).optional().meta({
+  description:
+    "Template variables of the agent that have no value in the call's context, and no default.",
+});
+
 export const testCallStarted = z.object({
   message: z.string(),
   workflow_run_id: idOut,
   workflow_run_name: z.string(),
+  variables_without_value: variablesWithoutValue,
 });
 
 export const callStarted = z.object({
   status: z.literal('initiated'),
   workflow_run_id: idOut,
   workflow_run_name: z.string(),
+  variables_without_value: variablesWithoutValue,
 });
 
 export const runOut = z

@@ -105,7 +105,11 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
         },
       },
       async (request) => {
-        const { runId, runName } = await deps.callService.start({
+        const {
+          runId,
+          runName,
+          variablesWithoutValue: names,
+        } = await deps.callService.start({
           ...starterOf(request),
           agent: { type: agent, identifier: identifierOf(request.params) },
           mode,
@@ -119,6 +123,7 @@ export function agentStartRoutes(api: Api, deps: ApiDeps): void {
           status: 'initiated' as const,
           workflow_run_id: runId,
           workflow_run_name: runName,
+          ...(names && { variables_without_value: names }),
         };
       },
     );

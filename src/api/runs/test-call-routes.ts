@@ -61,7 +61,11 @@ function testCallRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { body, headers } = request;
-      const { runId, runName } = await deps.callService.startTest({
+      const {
+        runId,
+        runName,
+        variablesWithoutValue: names,
+      } = await deps.callService.startTest({
         ...starterOf(request),
         workflowId: body.workflow_id,
         runId: body.workflow_run_id ?? null,
@@ -74,6 +78,7 @@ function testCallRoute(api: Api, deps: ApiDeps): void {
         message: `Call initiated successfully with run name ${runName}`,
         workflow_run_id: runId,
         workflow_run_name: runName,
+        ...(names && { variables_without_value: names }),
       };
     },
   );

@@ -1,5 +1,6 @@
 // Call control: the entry to the call folders for the API and the media server, and draining before a stop.
 
+import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { ProviderName } from '../../model/provider.ts';
@@ -86,7 +87,11 @@ export class CallControl implements CallService {
       throw refusal;
     }
     const run = await intake.counted(start);
-    return { runId: run.id, runName: run.name };
+    const { id: runId, name: runName, logs } = run;
+    const names = z.array(z.string()).safeParse(logs['variables_without_value']).data;
+    return names === undefined
+      ? { runId, runName }
+      : { runId, runName, variablesWithoutValue: names };
   }
 
   hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {

@@ -14,7 +14,7 @@ import {
 } from '../../speech/llm/llm.ts';
 import { refusalOf } from '../../speech/llm/refusal.ts';
 import type { Clock } from '../../std/clock.ts';
-import { isObject, parseJson } from '../../std/json.ts';
+import { isObject, parseExactJson } from '../../std/json.ts';
 import { CLAUSE_MARKS, CLOSING_MARKS, SENTENCE_MARKS } from '../../std/text/punctuation.ts';
 import { joinTexts, withoutLastWord } from '../../std/text/unspaced-text.ts';
 import type { DialogueAction } from '../../workflow/engine/dialogue-events.ts';
@@ -366,6 +366,6 @@ function ignoreText(): void {
 export function valuesOf(text: string): Record<string, unknown> {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}');
-  const value = start < 0 || end < start ? undefined : parseJson(text.slice(start, end + 1));
+  const value = start < 0 || end < start ? undefined : parseExactJson(text.slice(start, end + 1));
   return isObject(value) ? value : { raw: text };
 }

@@ -4,7 +4,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal, unlessAborted } from '../../std/deadline.ts';
-import { parseJson } from '../../std/json.ts';
+import { parseExactJson } from '../../std/json.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import type { CredentialHeaders, GuardedHttp } from './guarded-http.ts';
 
@@ -54,7 +54,7 @@ export async function sendToolRequest(
 
 function dataOf(text: string): unknown {
   if (text === '') return null;
-  const data = parseJson(text);
+  const data = parseExactJson(text);
   return data === undefined ? text : data;
 }
 

@@ -11,6 +11,8 @@ import type { StartKey } from '../../store/runs/start-batch.ts';
 import type { Store } from '../../store/store.ts';
 import { dialledAddress } from '../../telephony/provider/phone-address.ts';
 import { connectivityOf } from '../../telephony/registry/configuration.ts';
+import { preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
+import { variablesWithoutValue } from '../../workflow/graph/required-variables.ts';
 import { requireValid } from '../../workflow/stored/agent-checks.ts';
 import type { StartCall, TestCall } from '../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
@@ -101,6 +103,17 @@ function newRun(
     from,
     to: request.phoneNumber,
   });
+  const started = {
+    ...context,
+    trigger_mode: request.mode,
+    agent_identifier: agent.identifier,
+    agent_identifier_type: agent.type,
+    workflow_uuid: workflow.uuid,
+    agent_uuid: workflow.uuid,
+    ...(fromPhoneNumberId === null ? {} : { from_phone_number_id: fromPhoneNumberId }),
+    api_key_id: request.apiKeyId,
+    api_key_created_by: request.apiKeyCreatedBy,
+  };
   return {
     organizationId: request.organizationId,
     workflowId: workflow.id,
@@ -110,24 +123,25 @@ function newRun(
     callType: 'outbound' as const,
     configurationId: configuration.id,
     providerCallId: null,
-    initialContext: {
-      ...context,
-      trigger_mode: request.mode,
-      agent_identifier: agent.identifier,
-      agent_identifier_type: agent.type,
-      workflow_uuid: workflow.uuid,
-      agent_uuid: workflow.uuid,
-      ...(fromPhoneNumberId === null ? {} : { from_phone_number_id: fromPhoneNumberId }),
-      api_key_id: request.apiKeyId,
-      api_key_created_by: request.apiKeyCreatedBy,
-    },
+    initialContext: started,
     gatheredContext: {
       provider: provider.name,
       triggered_by: 'api',
       ...(agent.type === 'trigger_path' ? { trigger_uuid: agent.identifier } : {}),
     },
-    logs: {},
+    logs: startLogs(version, started),
   };
+}
+
+/** The variables that the agent names and that have no value, for the answer to the client and the run. Those of an
+ *  agent that asks a server first are not known yet. */
+function startLogs(
+  { definition }: WorkflowVersion,
+  context: Record<string, unknown>,
+): Record<string, unknown> {
+  if (preCallRequestOf(definition, 'outbound') !== undefined) return {};
+  const names = variablesWithoutValue(definition, context);
+  return names.length === 0 ? {} : { variables_without_value: names };
 }
 
 /** Prepares a test call. Throws TEST_NOT_CONFIGURED, TEST_CONFIGURATION_NOT_FOUND, AGENT_NOT_FOUND,
@@ -154,14 +168,15 @@ export async function prepareTest(deps: StartDeps, request: TestCall): Promise<P
     };
   }
   const digits = String(deps.random.integer(100_000_000)).padStart(8, '0');
+  const initialContext = { ...version.templateContextVariables, ...call.initialContext };
   const run = {
     ...call,
     definitionId: version.id,
     name: `WR-TEL-OUT-${digits}`,
     callType: 'outbound' as const,
     providerCallId: null,
-    initialContext: { ...version.templateContextVariables, ...call.initialContext },
-    logs: {},
+    initialContext,
+    logs: startLogs(version, initialContext),
   };
   return { route, to, version, createsRun: true, begin: (key) => starts.start(run, key) };
 }

@@ -9,7 +9,7 @@ import type { Run } from '../../model/run.ts';
 import type { WorkflowDefinition } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal, unlessAborted } from '../../std/deadline.ts';
-import { isObject, parseJson } from '../../std/json.ts';
+import { isObject, parseExactJson } from '../../std/json.ts';
 import { jsonExcess } from '../../std/json-size.ts';
 import type { Store } from '../../store/store.ts';
 import { preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
@@ -89,7 +89,7 @@ export class PreCallFetches {
         deadline.signal,
       );
       if (reply.status < 200 || reply.status >= 300) throw failed(`status ${reply.status}`);
-      const answer = parseJson(reply.text);
+      const answer = parseExactJson(reply.text);
       if (!isObject(answer)) throw failed('no JSON object');
       const variables = variablesIn(answer);
       const excess = jsonExcess(variables, CONTEXT_LIMITS);

@@ -5,6 +5,7 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ClipRef } from '../../model/clip.ts';
 import { isObject } from '../../std/json.ts';
+import { isSayable } from '../../std/text/sayable.ts';
 import type { GraphEdge } from '../graph/graph.ts';
 import { overrideClip, parseClipRef, type SpokenLine } from './clip-refs.ts';
 import { log, rendered, type Step } from './step.ts';
@@ -64,5 +65,5 @@ function lineOf(
 
 function textLine(step: Step, template: string | undefined): SpokenLine | undefined {
   const text = template === undefined ? '' : rendered(step, template).trim();
-  return text === '' ? undefined : { text };
+  return isSayable(text) ? { text } : undefined;
 }

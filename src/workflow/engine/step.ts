@@ -3,6 +3,7 @@
 
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
+import { isSayable } from '../../std/text/sayable.ts';
 import type { Graph, GraphNode } from '../graph/graph.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
 import { render } from '../variables/template.ts';
@@ -86,13 +87,13 @@ export interface SpokenPrompt extends SpokenLine {
   isInterjection?: true;
 }
 
-/** Speaks a fixed text or plays a clip; does nothing for a blank text. Returns the utterance's id, or null. */
+/** Speaks a fixed text or plays a clip; does nothing for a text without words. Returns the utterance's id, or null. */
 export function say(
   step: Step,
   { kind, text, clipId, interruptible, remembered = true, isInterjection }: SpokenPrompt,
 ): number | null {
   const spoken = text.trim();
-  if (spoken === '' && clipId === undefined) return null;
+  if (!isSayable(spoken) && clipId === undefined) return null;
   const utteranceId = newUtterance(step);
   step.actions.push({
     type: 'say',

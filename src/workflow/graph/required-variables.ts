@@ -5,7 +5,7 @@ import type { WorkflowDefinition } from '../../model/workflow.ts';
 import { variableKey } from '../../std/text/variable-name.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 import { isBuiltIn } from '../variables/built-in-variables.ts';
-import { placeholders } from '../variables/template.ts';
+import { placeholders, valueAtPath } from '../variables/template.ts';
 
 /** Variables that the gateway sets for every call of a campaign. */
 const SYSTEM_NAMES = new Set(
@@ -39,6 +39,15 @@ export function requiredTemplateVariables(definition: WorkflowDefinition): strin
   return [
     ...new Map(names.toReversed().map((name) => [variableKey(name), name])).values(),
   ].toReversed();
+}
+
+/** Names of `requiredTemplateVariables` that have no value in a context. */
+export function variablesWithoutValue(
+  definition: WorkflowDefinition,
+  context: Record<string, unknown>,
+): string[] {
+  const names = requiredTemplateVariables(definition);
+  return names.filter((name) => (valueAtPath(context, name) ?? '') === '');
 }
 
 function textsOf(data: Record<string, unknown>, fields: readonly string[]): string[] {

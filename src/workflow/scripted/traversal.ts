@@ -2,6 +2,7 @@
 // words around the author's own: a node's menu and its questions.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
+import { isSayable } from '../../std/text/sayable.ts';
 import type { SpokenLine } from '../engine/clip-refs.ts';
 import { type DialogueLines, fillLine } from '../engine/default-lines.ts';
 import { startClosing } from '../engine/ending.ts';
@@ -77,7 +78,8 @@ function ask(
 
 /** The node's own words, and the question for its first slot if that is separate. */
 function questionOf(step: Step, node: GraphNode): string {
-  return rendered(step, [node.say ?? '', node.slots[0]?.ask ?? ''].join(' ')).trim();
+  const text = rendered(step, [node.say ?? '', node.slots[0]?.ask ?? ''].join(' ')).trim();
+  return isSayable(text) ? text : '';
 }
 
 /** The question to the caller: a confirmation, or the author's question. */

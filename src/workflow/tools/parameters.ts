@@ -2,7 +2,7 @@
 // Source: contract §10.1, §8.7.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { isObject, parseJson } from '../../std/json.ts';
+import { isObject, parseExactJson } from '../../std/json.ts';
 import { render } from '../variables/template.ts';
 import type { PresetParameter, ToolParameter } from './tool-fields.ts';
 
@@ -80,20 +80,22 @@ function asType(value: unknown, type: ValueType): unknown {
     case 'boolean':
       return asBoolean(value);
     case 'object': {
-      const parsed = typeof value === 'string' ? parseJson(value) : value;
+      const parsed = typeof value === 'string' ? parseExactJson(value) : value;
       return isObject(parsed) ? parsed : undefined;
     }
     case 'array': {
-      const parsed = typeof value === 'string' ? parseJson(value) : value;
+      const parsed = typeof value === 'string' ? parseExactJson(value) : value;
       return Array.isArray(parsed) ? parsed : undefined;
     }
   }
 }
 
-function asNumber(value: unknown): number | undefined {
+/** An integer beyond 2^53, such as the number of an order, stays a text: a number would round it. */
+function asNumber(value: unknown): number | string | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value.trim() === '') return undefined;
   const number = Number(value);
+  if (/^\s*-?\d+\s*$/.test(value) && !Number.isSafeInteger(number)) return value.trim();
   return Number.isFinite(number) ? number : undefined;
 }
 

@@ -15,6 +15,18 @@ describe('starting a call', () => {
     });
   });
 
+  it('takes the digits of an integer beyond 2^53 as they are', async () => {
+    const text =
+      '{"phone_number":"+15550100","initial_context":{"order":12345678901234567890,"ticket":[9007199254740993]}}';
+    const headers = { 'content-type': 'application/json' };
+    const answer = await call('POST', '/api/v1/public/agent/x', { body: text, headers });
+    expect(answer.status).toBe(200);
+    expect(served.callService.started[0]?.initialContext).toEqual({
+      order: '12345678901234567890',
+      ticket: ['9007199254740993'],
+    });
+  });
+
   it.each([
     ['workflow/5f0c', 'workflow_uuid', 'production'],
     ['test/workflow/5f0c', 'workflow_uuid', 'test'],

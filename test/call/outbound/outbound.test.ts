@@ -154,6 +154,25 @@ describe('a call that is started', () => {
     expect(harness.dials.map(({ body }) => new URLSearchParams(body).get('To'))).toEqual([to, to]);
   });
 
+  it('names the variables of its agent that have no value, in the answer and in the run', async () => {
+    const harness = await held.harness.prepare();
+    const { workflows } = harness.at.store;
+    const asking = definition(
+      [start('ask', { greeting: 'Hi {{First Name}}, this is {{agent}} | {{x | y}}.' }), end('bye')],
+      [edge('ask', 'bye', { label: 'Finish' })],
+    );
+    await workflows.saveDraft(harness.workflow.id, { definition: asking });
+    await workflows.publish(harness.workflow.id);
+    const started = await harness.start({ initialContext: { agent: '' } });
+    expect(started).toMatchObject({ variablesWithoutValue: ['First Name', 'agent'] });
+    expect((await harness.run(started.runId)).logs).toMatchObject({
+      variables_without_value: ['First Name', 'agent'],
+    });
+    const initialContext = { first_name: 'Ana', agent: 'Bo' };
+    const complete = await harness.start({ initialContext });
+    expect(complete).toEqual({ runId: complete.runId, runName: complete.runName });
+  });
+
   it('is dialled once, with its own URLs, and leaves a run with the contract’s context', async () => {
     const harness = await held.harness.prepare();
     const initialContext = {

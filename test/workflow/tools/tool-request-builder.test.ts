@@ -169,6 +169,7 @@ describe('arguments', () => {
     ['number', '3.5', 3.5],
     ['number', 7, 7],
     ['number', 'seven', undefined],
+    ['number', '9007199254740993', '9007199254740993'],
     ['number', '', undefined],
     ['number', true, undefined],
     ['boolean', 'TRUE', true],

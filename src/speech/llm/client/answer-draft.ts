@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { LlmToolCall, VendorPart } from '../../../model/llm-message.ts';
-import { isObject, parseJson } from '../../../std/json.ts';
+import { isObject, parseExactJson } from '../../../std/json.ts';
 import type { FinishReason, LlmRequest, LlmResponse } from '../llm.ts';
 import { UnspokenFilter } from './unspoken-text.ts';
 import { FUNCTION_NAME, ownNames } from './wire-names.ts';
@@ -137,7 +137,7 @@ export class AnswerDraft {
 
 export function argumentsOf(text: string): unknown {
   const given = text.trim();
-  return given === '' || given === 'null' ? {} : parseJson(given);
+  return given === '' || given === 'null' ? {} : parseExactJson(given);
 }
 
 function withinLimit(vendor: VendorPart | undefined): VendorPart | undefined {
