@@ -27,8 +27,8 @@ const DATA = 'test/mutations/mutations.json';
 /** Variables with which vitest.config.ts includes every test. */
 const EVERY_TEST = {};
 const OF_TESTS = /^(test|fixtures)\/|^vitest\.config\.ts$/;
-/** Not in git, and not changed by a fault in the sources. */
-const LINKED = ['node_modules', 'native/build'];
+/** Not in git: copied where it is there, as a build may write to it. */
+const NATIVE = 'native/build';
 /** The slowest tests that are named take half a minute on two busy cores. */
 const NAMED_MS_MAX = 180_000;
 /** All named tests, once; or all that import a file. */
@@ -147,9 +147,10 @@ function copyOf(testsRoot) {
   const tests = filesOf(testsRoot).filter((path) => OF_TESTS.test(path));
   for (const path of own) cpSync(join(root, path), join(folder, path));
   for (const path of tests) cpSync(join(testsRoot, path), join(folder, path));
-  for (const path of LINKED) {
-    if (existsSync(join(root, path))) symlinkSync(join(root, path), join(folder, path));
-  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const native = join(root, NATIVE);
+  if (existsSync(native)) cpSync(native, join(folder, NATIVE), { recursive: true });
+  runScript(folder, 'scripts/extract-vad.mjs');
   return folder;
 }
 
@@ -164,7 +165,10 @@ function filesOf(checkout) {
 }
 
 async function runAll(folder, mutations, isRelatedToo) {
-  if (mutations.some(({ needsBuild }) => needsBuild)) build(folder);
+  if (mutations.some(({ needsBuild }) => needsBuild)) {
+    say('building ...');
+    runScript(folder, 'scripts/build.mjs');
+  }
   const unchanged = await runUnchanged(folder, mutations);
   const rows = [];
   for (const [nth, mutation] of mutations.entries()) {
@@ -224,11 +228,9 @@ function plant(folder, mutation) {
   };
 }
 
-/** For the tests that start a gateway of their own. */
-function build(folder) {
-  say('building ...');
-  const { status } = spawnSync(process.execPath, ['scripts/build.mjs'], { cwd: folder });
-  if (status !== 0) throw new Error('the build failed');
+function runScript(folder, script) {
+  const { status, stderr } = spawnSync(process.execPath, [script], { cwd: folder });
+  if (status !== 0) throw new Error(`${script} failed: ${stderr}`);
 }
 
 async function vitest(folder, args, msMax) {
