@@ -5,7 +5,7 @@
 import { dayAt } from '../../std/calendar-day.ts';
 import type { ConfiguredService } from './model-configuration.ts';
 
-export interface Retirement {
+interface Retirement {
   /** Name of the model, with or without a date at its end. */
   model: string;
   /** The day from which the service refuses the model, or answers with another one. Undefined: no day is announced, but

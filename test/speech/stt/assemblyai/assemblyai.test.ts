@@ -224,6 +224,16 @@ describe('AssemblyAI', () => {
     });
   });
 
+  it.each([
+    ['universal-3-6-pro', { language_codes: '["de"]' }],
+    ['universal-3-5-pro', { language_codes: '["de"]' }],
+    ['u3-rt-pro', { language_code: 'de' }],
+  ])('gives the language as the model %s takes it', async (model, expected) => {
+    const { server } = await connect({ settings: { model, language: 'de' } });
+    const [session] = server.sessions as [SttSession];
+    expect(Object.fromEntries(session.url.searchParams)).toMatchObject(expected);
+  });
+
   it('sends what the vendor’s own SDK sends', async () => {
     const { rig, server } = await connect({
       settings: {
