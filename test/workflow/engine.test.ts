@@ -58,7 +58,7 @@ describe('the start of a call', () => {
   });
 
   it('takes a greeting that renders to no words for no greeting', () => {
-    for (const policy of ['model', 'rules'] as const) {
+    for (const policy of ['model', 'scripted'] as const) {
       const greeted = definition([start('1', { greeting: '{{name}}, {{question}}?' }), end('2')]);
       const call = new Conversation(greeted, policy).start({ name: ' ' });
       expect(call.said, policy).not.toContain(' , ?');

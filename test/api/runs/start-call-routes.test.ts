@@ -21,9 +21,8 @@ describe('starting a call', () => {
     const headers = { 'content-type': 'application/json' };
     const answer = await call('POST', '/api/v1/public/agent/x', { body: text, headers });
     expect(answer.status).toBe(200);
-    expect(served.callService.started[0]?.initialContext).toEqual({
-      order: '12345678901234567890',
-      ticket: ['9007199254740993'],
+    expect(served.callService.started[0]).toMatchObject({
+      initialContext: { order: '12345678901234567890', ticket: ['9007199254740993'] },
     });
   });
 
