@@ -25,7 +25,7 @@ import ts from 'typescript';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const DATA = 'test/mutations/mutations.json';
 /** Variables with which vitest.config.ts includes every test. */
-const EVERY_TEST = {};
+const EVERY_TEST = { TEST_SET: 'full' };
 const OF_TESTS = /^(test|fixtures)\/|^vitest\.config\.ts$/;
 /** Not in git: copied where it is there, as a build may write to it. */
 const NATIVE = 'native/build';
