@@ -300,7 +300,7 @@ describe('a transfer', () => {
   it.each([
     ['', 'no_destination'],
     ['\n', 'no_destination'],
-    ['1001', 'provider_error'],
+    ['1001', 'no_destination'],
   ])('to %j fails with %s, and the caller stays', async (destination, reason) => {
     const { harness, llm } = await withModel([asks, sorry], transferTool({ destination }));
     await harness.passThrough(() => llm.spoken.length === 2);

@@ -98,7 +98,7 @@ describe('a transfer that is announced to the destination', () => {
       {
         status: 'transfer_failed',
         reason: 'declined',
-        message: 'Somebody answered at the destination, but did not take the call.',
+        message: 'The destination answered, but did not accept the call.',
       },
     ]);
     await harness.heardOut(caller);
