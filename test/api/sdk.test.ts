@@ -297,7 +297,7 @@ describe('every workflow that is stored', () => {
         expect(text(again.toJson())).toBe(text(loaded.toJson()));
         expect((await workflows.draft(id))?.definition.nodes).toHaveLength(unique.length);
       }),
-      { numRuns: rounds(40) },
+      { numRuns: rounds(40, 80) },
     );
   });
 

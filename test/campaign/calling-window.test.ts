@@ -73,7 +73,7 @@ describe('the window of a campaign', () => {
         }
         expect(open).toBe((end - start + 1_440) % 1_440);
       }),
-      { numRuns: rounds(5) },
+      { numRuns: rounds(5, 10) },
     );
   });
 });
@@ -134,7 +134,7 @@ describe('the next window of a campaign', () => {
         expect(isWithinCallingWindow(one, next)).toBe(true);
         expect(isWithinCallingWindow(one, next - 1)).toBe(false);
       }),
-      { numRuns: rounds(60) },
+      { numRuns: rounds(60, 120) },
     );
   });
 });

@@ -100,7 +100,7 @@ export function g722Contract(build: string, streams: () => G722Streams): void {
           const expected = converted(codes, ['-f', 'g722', '-i', '-', ...AS_PCM]);
           expect(expected.equals(Buffer.from(samples.buffer))).toBe(true);
         }),
-        { numRuns: rounds(3) },
+        { numRuns: rounds(3, 6) },
       );
     });
 
@@ -137,7 +137,7 @@ export function g722Contract(build: string, streams: () => G722Streams): void {
           expect(codes).toEqual([...whole]);
           expect(samples).toEqual(samplesOfWhole);
         }),
-        { numRuns: rounds(30) },
+        { numRuns: rounds(30, 60) },
       );
     });
   });

@@ -18,7 +18,7 @@ describe('passwords', () => {
         const isSame = password.normalize('NFKC') === other.normalize('NFKC');
         expect(await passwords.verify(other, stored)).toBe(isSame);
       }),
-      { numRuns: rounds(50) },
+      { numRuns: rounds(50, 100) },
     );
   });
 

@@ -88,7 +88,7 @@ describe.each(pairs)('from $fromHz to $toHz Hz', (pair) => {
           .map((to, i) => [...resampler.process(input.slice(edges[i], to))]);
         expect(pieces.flat()).toEqual(whole);
       }),
-      { numRuns: rounds(20) },
+      { numRuns: rounds(20, 40) },
     );
   });
 

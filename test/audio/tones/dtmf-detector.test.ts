@@ -105,7 +105,7 @@ describe('all sixteen keys are detected, each once,', () => {
       fc.property(fc.integer({ min: 1, max: 1_000 }), (chunk) => {
         expect(heardIn(pcm, chunk)).toBe('159D');
       }),
-      { numRuns: rounds(30) },
+      { numRuns: rounds(30, 60) },
     );
   });
 

@@ -175,7 +175,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
           }
           ear.close();
         }),
-        { numRuns: rounds(30) },
+        { numRuns: rounds(30, 60) },
       );
     }),
   );
@@ -193,7 +193,7 @@ describe.each(present)('the kernel %s', (name, kernelOf, within) => {
           for (const ear of ears) ear.close();
           expect(largestDifference(one, other)).toBeLessThan(within);
         }),
-        { numRuns: rounds(40) },
+        { numRuns: rounds(40, 80) },
       );
     }),
   );

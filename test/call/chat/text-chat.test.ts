@@ -251,7 +251,7 @@ describe('a chat that is taken back', () => {
           );
         },
       ),
-      { numRuns: rounds(8) },
+      { numRuns: rounds(8, 16) },
     );
   }, 30_000);
 });

@@ -178,7 +178,7 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
       fc.asyncProperty(fc.string(), async (id) => {
         expect(words(await readAll(feedOf(id)))).toEqual([`${run.id}:started`, `${run.id}:t1`]);
       }),
-      { numRuns: rounds(20) },
+      { numRuns: rounds(20, 40) },
     );
   });
 });
@@ -260,6 +260,6 @@ describe('a client of an organization that is disconnected again and again', () 
         expect(told.filter(isOf)).toEqual(client.expected.filter(isOf));
       }
     });
-    await fc.assert(property, { numRuns: rounds(25) });
+    await fc.assert(property, { numRuns: rounds(25, 50) });
   }, 60_000);
 });

@@ -152,7 +152,7 @@ describe('the voices of an account', () => {
           }
         }
       }),
-      { numRuns: rounds(30) },
+      { numRuns: rounds(30, 60) },
     );
   });
 });

@@ -159,7 +159,7 @@ export function languageModelContract(
           const request = { ...ask, messages: parts.flat(), tools: withTools ? ask.tools : [] };
           expect((await under.model.respond(request, listener, never)).text).toBe('Ok.');
         }),
-        { numRuns: rounds(60) },
+        { numRuns: rounds(60, 120) },
       );
     });
 
@@ -187,7 +187,7 @@ export function languageModelContract(
           );
           expect(outcome).toMatch(/^(ok|LLM_[A-Z]+)$/);
         }),
-        { numRuns: rounds(60) },
+        { numRuns: rounds(60, 120) },
       );
     });
 

@@ -346,7 +346,7 @@ describe('a recogniser with several lists', () => {
     };
     const times = fc.array(fc.integer({ min: 0, max: 8_000 }), { minLength: 1, maxLength: 5 });
     fc.assert(fc.property(times, fc.integer({ min: 200, max: 1_500 }), run), {
-      numRuns: rounds(60),
+      numRuns: rounds(60, 120),
     });
   });
 });

@@ -131,6 +131,6 @@ it('every delivery is sent, never again once it is known to be delivered, at mos
       await calmDown(world);
       for (const each of on) await check(world, each);
     }),
-    { numRuns: rounds(25) },
+    { numRuns: rounds(25, 50) },
   );
 }, 60_000);

@@ -63,7 +63,7 @@ describe('a track of a stereo recording', () => {
         const part = await read('mix', start, end);
         expect(part.equals(whole.subarray(start, end + 1))).toBe(true);
       }),
-      { numRuns: rounds(60) },
+      { numRuns: rounds(60, 120) },
     );
   });
 

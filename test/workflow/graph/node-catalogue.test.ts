@@ -198,7 +198,7 @@ describe.each(nodeTypes.map((type) => [type.name, type] as const))('a %s', (name
       fc.property(dataOf(spec), (data) => {
         expect(problemsOf(name, data)).toEqual([]);
       }),
-      { numRuns: rounds(60) },
+      { numRuns: rounds(60, 120) },
     );
   });
 

@@ -149,7 +149,7 @@ describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
         expect(grammar.words.filter((each) => !dictionary.has(each))).toEqual([]);
         expect(grammars.use(grammar)).toBe(true);
       }),
-      { numRuns: rounds(60) },
+      { numRuns: rounds(60, 120) },
     );
     decoder.close();
   });
