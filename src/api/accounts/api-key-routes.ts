@@ -7,7 +7,15 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath, idOut, isoTime, isoTimeOrNull, queryFlag, timeOut } from '../http/values.ts';
+import {
+  idInPath,
+  idOut,
+  isoTime,
+  isoTimeOrNull,
+  nameIn,
+  queryFlag,
+  timeOut,
+} from '../http/values.ts';
 
 const keyOut = z
   .object({
@@ -66,7 +74,7 @@ function listRoutes(api: Api, { store: { accounts } }: ApiDeps): void {
         operationId: 'createApiKey',
         summary: 'Create an API key',
         description: 'Makes a key; the answer shows it this once.',
-        body: z.object({ name: z.string().min(1).max(255) }),
+        body: z.object({ name: nameIn(255) }),
         response: { 200: keyCreated, ...faults() },
       },
     },

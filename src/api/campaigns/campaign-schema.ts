@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { campaignState, campaignWaitReason } from '../../model/campaign.ts';
 import { isObject } from '../../std/json.ts';
-import { freeObject, idIn, idOut, queryInteger, timeOut } from '../http/values.ts';
+import { freeObject, idIn, idOut, nameIn, queryInteger, timeOut } from '../http/values.ts';
 import { runOut } from '../runs/run-schema.ts';
 import {
   circuitBreakerIn,
@@ -14,7 +14,7 @@ import {
   scheduleConfigOut,
 } from './campaign-settings-schema.ts';
 
-const campaignName = z.string().min(1).max(255);
+const campaignName = nameIn(255);
 const maxConcurrency = z.int().min(1).max(100);
 /** Extension of the contract. Providers of the largest accounts accept hundreds of calls a second. */
 const ratePerSecond = z

@@ -122,7 +122,7 @@ function redialRoute(api: Api, deps: ApiDeps): void {
         summary: 'Redial a campaign',
         description: 'Creates a campaign for the contacts that a completed one did not reach.',
         params,
-        body: campaignRedial,
+        body: campaignRedial.nullish(),
         response: {
           200: campaignOut,
           ...faults(
@@ -136,7 +136,8 @@ function redialRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { name, retry_config: retry, ...chosen } = request.body;
+      const body = request.body ?? campaignRedial.parse({});
+      const { name, retry_config: retry, ...chosen } = body;
       const child = await redialCampaign(deps, organizationId, request.params.campaign_id, {
         name: name ?? null,
         outcomes: outcomesOf(chosen),

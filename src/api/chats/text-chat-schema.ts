@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
-import { freeObject, idOut, timeOut, within } from '../http/values.ts';
+import { freeObject, idOut, nameIn, timeOut, within } from '../http/values.ts';
 
 /** Context of a chat: half the size of a call's, because it is in every prompt that uses it. */
 const contextIn = within(freeObject, { ...CONTEXT_LIMITS, bytesMax: 32_768 });
@@ -16,7 +16,7 @@ const revision = z
   .meta({ description: 'Refused with 409 if the session has another revision by then.' });
 
 export const textChatCreate = z.object({
-  name: z.string().min(1).max(255).nullish(),
+  name: nameIn(255).nullish(),
   initial_context: contextIn.nullish(),
   annotations: contextIn.nullish(),
 });

@@ -46,6 +46,15 @@ function refuse(ctx: z.core.$RefinementCtx, input: unknown, { type, message }: V
 /** Longest text that is looked up, and repeated in "not found"; ids have at most 19 digits. */
 const ID_LENGTH_MAX = 64;
 
+/** The name of something, which people must be able to see. */
+export function nameIn(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .refine((name) => name === '' || /[^\s\p{Cf}]/u.test(name), 'a name must not be blank');
+}
+
 /** An id in a body or a query, parsed to a string of digits. The store decides whether it exists. */
 export const idIn = z.preprocess(
   (value, ctx) => {

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { callStatus, providerName } from '../../model/provider.ts';
-import { freeObject, idIn, idOut, storedObject, timeOut } from '../http/values.ts';
+import { freeObject, idIn, idOut, nameIn, storedObject, timeOut } from '../http/values.ts';
 
 /** Longest number or SIP address to dial. */
 const ADDRESS_LENGTH_MAX = 255;
@@ -43,7 +43,7 @@ const runMode = z.enum([
   'CHAT',
 ]);
 
-export const createRunBody = z.object({ mode: runMode, name: z.string().min(1).max(255) });
+export const createRunBody = z.object({ mode: runMode, name: nameIn(255) });
 
 export const runCreated = z.object({
   id: idOut,

@@ -9,10 +9,10 @@ import {
   configurationSchema,
   webhookKeys,
 } from '../../telephony/registry/configuration.ts';
-import { freeObject, idIn, idOut, isoTime, storedObject, timeOut } from '../http/values.ts';
+import { freeObject, idIn, idOut, isoTime, nameIn, storedObject, timeOut } from '../http/values.ts';
 
-const configurationName = z.string().min(1).max(64);
-const trunkName = z.string().min(1).max(64);
+const configurationName = nameIn(64);
+const trunkName = nameIn(64);
 
 export const trunkCreate = z.object({
   name: trunkName,

@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import { type Credential, credentialType } from '../../model/credential.ts';
-import { isoTime, isoTimeOrNull, timeOut } from '../http/values.ts';
+import { isoTime, isoTimeOrNull, nameIn, timeOut } from '../http/values.ts';
 
-const name = z.string().min(1).max(255);
+const name = nameIn(255);
 const description = z.string().max(2_000).nullish();
 const data = z.record(z.string().max(100), z.unknown()).meta({
   description:

@@ -4,17 +4,32 @@ import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
 import { type Tool, toolStatus } from '../../model/tool.ts';
 import { toolCategory, toolDefinition } from '../../workflow/tools/registry.ts';
+import { wrongDestinations } from '../../workflow/tools/transfer-call-tool.ts';
 import { providerIdOf } from '../accounts/user-schema.ts';
-import { freeObject, idOut, isoTime, isoTimeOrNull, timeOut, within } from '../http/values.ts';
+import {
+  freeObject,
+  idOut,
+  isoTime,
+  isoTimeOrNull,
+  nameIn,
+  timeOut,
+  within,
+} from '../http/values.ts';
 import { maskHeaders } from './masked-headers.ts';
 
 const DEFAULT_ICON = 'globe';
 const DEFAULT_COLOR = '#3B82F6';
 
-const name = z.string().min(1).max(255);
+const name = nameIn(255);
 const description = z.string().max(4_000);
 const icon = z.string().max(100);
-const definitionIn = within(toolDefinition, CONTEXT_LIMITS);
+const definitionIn = within(toolDefinition, CONTEXT_LIMITS).check(({ value, issues }) => {
+  const message =
+    'must be a telephone number with + and the country code, an extension, a SIP URI, an endpoint such as PJSIP/reception, or a template';
+  for (const path of wrongDestinations(value)) {
+    issues.push({ code: 'custom', message, path: ['config', ...path], input: undefined });
+  }
+});
 
 export const toolCreate = z
   .object({

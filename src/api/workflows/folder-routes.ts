@@ -7,13 +7,13 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idInPath, idOut, isoTime, timeOut } from '../http/values.ts';
+import { idIn, idInPath, idOut, isoTime, nameIn, timeOut } from '../http/values.ts';
 import { listedOnWire } from './workflow-mapping.ts';
 import { workflowListItem } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
 const params = z.object({ folder_id: idInPath });
-const body = z.object({ name: z.string().min(1).max(100) });
+const body = z.object({ name: nameIn(100) });
 
 const folderOut = z
   .object({ id: idOut, name: z.string(), created_at: timeOut })

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { DEFINITION_LIMITS } from '../../model/json-limits.ts';
 import { workflowConfigurations, workflowDefinition } from '../../model/workflow.ts';
 import { checkedBy } from '../http/error-location.ts';
-import { freeObject, idOut, storedObject, timeOut, within } from '../http/values.ts';
+import { freeObject, idOut, nameIn, storedObject, timeOut, within } from '../http/values.ts';
 
 export const WORKFLOW_NAME_MAX = 255;
-export const workflowName = z.string().min(1).max(WORKFLOW_NAME_MAX);
+export const workflowName = nameIn(WORKFLOW_NAME_MAX);
 
 const definitionIn = within(workflowDefinition, DEFINITION_LIMITS);
 

@@ -4,7 +4,13 @@ import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
 
 /** Keys that a client's `initial_context` cannot set. */
-const RESERVED = new Set(['provider', 'runtime_configuration', 'mps_correlation_id']);
+const RESERVED = new Set([
+  'provider',
+  'runtime_configuration',
+  'mps_correlation_id',
+  'workflow_run_id',
+  'call_id',
+]);
 
 export function withoutReserved(context: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(context).filter(([key]) => !RESERVED.has(key)));

@@ -111,6 +111,39 @@ const transferConfig = z
   );
 type TransferCallConfig = z.infer<typeof transferConfig>;
 
+/** What a provider or a PBX can be asked to call: a number or an extension in digits, a SIP or tel URI, or a PBX's
+ *  endpoint such as `PJSIP/reception`. A template is known only in the call. */
+const DESTINATION =
+  /^(?:sips?:\S+|tel:\S+|[a-z][a-z0-9]*\/\S+|[+\uff0b]?[\p{Nd}\p{Cf}\s()./*#\u2010-\u2015\u2212-]*[\p{Nd}*#][\p{Nd}\p{Cf}\s()./*#\u2010-\u2015\u2212-]*)$/iu;
+
+/** Paths in a definition of destinations that cannot be called. Stored tools may have some. */
+export function wrongDestinations(definition: unknown): (string | number)[][] {
+  const read = transferDefinition.safeParse(definition);
+  if (!read.success) return [];
+  const { destination, context_mapping: mapping } = read.data.config;
+  const inRules = mapping?.rules.flatMap(({ routes }, rule) =>
+    routes.map((route, at) => ({
+      path: ['context_mapping', 'rules', rule, 'routes', at, 'destination'],
+      text: route.destination,
+    })),
+  );
+  const all = [
+    { path: ['destination'], text: destination },
+    {
+      path: ['context_mapping', 'fallback_destination'],
+      text: mapping?.fallback_destination ?? '',
+    },
+    ...(inRules ?? []),
+  ];
+  return all.filter(({ text }) => !isDestination(text.trim())).map(({ path }) => path);
+}
+
+function isDestination(text: string): boolean {
+  return text === '' || text.includes('{{') || DESTINATION.test(text);
+}
+
+const transferDefinition = z.object({ type: z.literal('transfer_call'), config: transferConfig });
+
 export const transferCallTool = defineTool({
   type: 'transfer_call',
   config: transferConfig,

@@ -173,7 +173,7 @@ describe('the redial of a campaign', () => {
 
   it('is a campaign of its own that runs as soon as it is started', async () => {
     await completed(['busy', 'failed']);
-    const child = await ok('POST', `/campaign/${id}/redial`, {});
+    const child = await ok('POST', `/campaign/${id}/redial`);
     expect(child).toMatchObject({
       name: 'sept (Redial)',
       state: 'created',

@@ -2,9 +2,23 @@
 // seconds that are zero, PHP and strftime write offsets without a colon. Such times were refused.
 
 import { describe, expect, it } from 'vitest';
-import { momentIn } from '../../../src/api/http/values.ts';
+import { momentIn, nameIn } from '../../../src/api/http/values.ts';
 
 const read = (text: string): string | undefined => momentIn.safeParse(text).data?.toISOString();
+
+describe('a name from a client', () => {
+  it('has something that can be seen', () => {
+    for (const name of [' ', '\t\n', '\u200b', ' \u200b\u00a0']) {
+      expect(nameIn(10).safeParse(name).error?.issues, JSON.stringify(name)).toMatchObject([
+        { code: 'custom', message: 'a name must not be blank' },
+      ]);
+    }
+    expect(nameIn(10).safeParse('').error?.issues).toMatchObject([{ code: 'too_small' }]);
+    for (const name of ['a', ' a ', '\u{1f600}', '-']) {
+      expect(nameIn(10).parse(name)).toBe(name);
+    }
+  });
+});
 
 describe('a time from a client', () => {
   it.each([

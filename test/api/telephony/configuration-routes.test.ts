@@ -567,6 +567,25 @@ describe('the address of a configuration', () => {
     );
   });
 
+  it.each([
+    ['http://10.0.0.5:8088/ari', 'without /ari'],
+    ['http://10.0.0.5:8088/pbx/ari/', 'without /ari'],
+    ['http://10.0.0.5:8088/?api_key=a', 'without /ari'],
+    ['http://user:secret@10.0.0.5:8088', 'leave the user out'],
+  ])('%s is refused: it is the address of the server alone', async (ariEndpoint, reason) => {
+    const [status, detail] = await stores({ ...ari, ari_endpoint: ariEndpoint });
+    expect([status, detail]).toEqual([
+      422,
+      [expect.objectContaining({ msg: expect.stringContaining(reason) })],
+    ]);
+  });
+
+  it.each(['  ', '\u200b'])('needs a name, and %j is none', async (name) => {
+    const [status, detail] = await refusal('POST', ROOT, { body: { name, config: ari } });
+    const msg = 'Value error, a name must not be blank';
+    expect([status, detail]).toEqual([422, [expect.objectContaining({ msg })]]);
+  });
+
   it('in a private network is stored while sign-up is closed, and refused while it is open', async () => {
     const { egress } = served.deps;
     served.deps.egress = openSignUpEgress();

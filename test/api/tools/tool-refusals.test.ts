@@ -21,6 +21,13 @@ describe('a tool is 422', () => {
   it.each<[string, object, string, Loc]>([
     ['http_api', { ...api, method: 'HEAD' }, 'literal_error', ['method']],
     ['http_api', { ...api, url: 'ftp://crm.example.com/' }, 'value_error', ['url']],
+    ['transfer_call', { destination: 'bob' }, 'value_error', ['destination']],
+    [
+      'transfer_call',
+      { context_mapping: { rules: [rule], fallback_destination: 'the office' } },
+      'value_error',
+      ['context_mapping', 'fallback_destination'],
+    ],
     ['transfer_call', { warm: { message: ' ' } }, 'string_too_short', ['warm', 'message']],
     [
       'transfer_call',
@@ -39,6 +46,24 @@ describe('a tool is 422', () => {
         }),
       ],
     ]);
+  });
+});
+
+describe('the destination of a transfer', () => {
+  it.each([
+    '',
+    '+44 (0)20 7946 0018',
+    '1001',
+    '*98',
+    '(415) 555-0144',
+    'sip:jo@pbx.example.com',
+    'tel:+14155550144',
+    'PJSIP/reception',
+    '{{office}}',
+  ])('may be %j', async (destination) => {
+    const definition = { type: 'transfer_call', config: { destination } };
+    const stored = await ok('POST', '/tools/', { name: 'n', definition });
+    expect(stored.definition.config.destination).toBe(destination);
   });
 });
 

@@ -180,6 +180,8 @@ describe('a call that is started', () => {
       provider: 'forged',
       runtime_configuration: {},
       mps_correlation_id: 'x',
+      workflow_run_id: '999',
+      call_id: 'CA999',
       called_number: '+1',
       direction: 'inbound',
     };
@@ -216,7 +218,9 @@ describe('a call that is started', () => {
       },
       gatheredContext: { provider: 'twilio', call_id: CALL, triggered_by: 'api' },
     });
-    expect(run.initialContext).not.toHaveProperty('mps_correlation_id');
+    for (const key of ['mps_correlation_id', 'workflow_run_id', 'call_id']) {
+      expect(run.initialContext).not.toHaveProperty(key);
+    }
     expect(run.initialContext).not.toHaveProperty('runtime_configuration');
     expect(run.initialContext).not.toHaveProperty('from_phone_number_id');
   });

@@ -54,10 +54,23 @@ const mediaKind = selectField(
 );
 export type MediaKind = z.infer<typeof mediaKind>;
 
+function hasUser(address: string): boolean {
+  const { username = '', password = '' } = URL.parse(address) ?? {};
+  return `${username}${password}` !== '';
+}
+
+/** Whether it names the interface too, whose path is appended, or has a query. A proxy may have a path of its own. */
+function isLonger(address: string): boolean {
+  const { pathname = '', search = '', hash = '' } = URL.parse(address) ?? {};
+  return /(^|\/)ari(\/|$)/i.test(pathname) || `${search}${hash}` !== '';
+}
+
 const formFields = {
   ari_endpoint: z
     .url({ protocol: /^https?$/, hostname: /^.+$/ })
     .max(500)
+    .refine((text) => !hasUser(text), 'leave the user out: it is app_name, with app_password')
+    .refine((text) => !isLonger(text), 'give the address of the server alone, without /ari')
     .register(fieldFacts, {
       label: 'ARI address',
       type: 'text',
