@@ -212,8 +212,8 @@ export const settings = z.object({
     ),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-    .prefault('info')
-    .describe('Least important kind of line to log.'),
+    .optional()
+    .describe('Least important kind of line to log. Default: `info`; at a terminal `warn`.'),
   LOG_PII: flag
     .prefault('0')
     .describe('1 writes what people say and their phone numbers into the log.'),
@@ -312,7 +312,8 @@ export interface Config {
   stt: 'auto' | 'pocketsphinx' | 'none';
   /** Whether /metrics also has the names of the previous release. */
   oldMetricNames: boolean;
-  log: { level: string; pii: boolean };
+  /** `level` undefined: as the output needs it (log.ts). */
+  log: { level: string | undefined; pii: boolean };
   isSignUpOpen: boolean;
   /** Undefined: derived from the secret keys. */
   tokenSecret: string | undefined;

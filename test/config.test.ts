@@ -65,7 +65,7 @@ describe('settings', () => {
       voice: 'slt',
       stt: 'auto',
       oldMetricNames: false,
-      log: { level: 'info', pii: false },
+      log: { level: undefined, pii: false },
       isSignUpOpen: false,
       tokenSecret: undefined,
       tokenHours: 720,
