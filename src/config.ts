@@ -13,6 +13,12 @@ const SECRET_KEY_BYTES = 32;
 
 /** An unknown variable with this prefix is a typing error and is reported as a fault. */
 const OWN_PREFIX = 'PATCHBAY_';
+/** Variables of the command `patchbay` (src/cli), which a shell may have exported for it. The gateway reads none. */
+export const COMMAND_VARIABLES: readonly string[] = [
+  'PATCHBAY_URL',
+  'PATCHBAY_API_KEY',
+  'PATCHBAY_PBX_PASSWORD',
+];
 
 const wholeNumber = (min: number, max: number) =>
   z
@@ -336,7 +342,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, text]) => text?.trim()));
   const parsed = settings.safeParse(given);
   const unknown = Object.keys(given).filter(
-    (name) => name.startsWith(OWN_PREFIX) && !(name in settings.shape),
+    (name) =>
+      name.startsWith(OWN_PREFIX) && !(name in settings.shape) && !COMMAND_VARIABLES.includes(name),
   );
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
