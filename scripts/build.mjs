@@ -68,7 +68,7 @@ async function renewAddon(run) {
 }
 
 /** Runs a Node script in the project's folder. Returns whether it succeeded. */
-async function runScript(_name, script, ...args) {
+export async function runScript(_name, script, ...args) {
   const stdio = ['ignore', process.stderr.fd, process.stderr.fd];
   const child = spawn(process.execPath, [join(root, script), ...args], { cwd: root, stdio });
   return await new Promise((resolve) => {

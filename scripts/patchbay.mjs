@@ -47,8 +47,11 @@ async function buildIfNeeded() {
     process.stderr.write('Packages are missing. Run: npm ci\n');
     process.exit(1);
   }
-  const { isBuilt, build } = await import('./build.mjs');
+  const { isBuilt, build, runScript } = await import('./build.mjs');
   if (isBuilt()) return;
-  process.stderr.write('Building ...\n');
-  if (!(await build())) process.exit(1);
+  const { Progress } = await import('./progress.mjs');
+  const progress = new Progress('', process.stderr);
+  progress.say('Building ...');
+  const run = (name, ...script) => progress.during(name, runScript(name, ...script));
+  if (!(await build({ run }))) process.exit(1);
 }

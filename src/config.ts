@@ -13,6 +13,12 @@ const SECRET_KEY_BYTES = 32;
 
 /** An unknown variable with this prefix is a typing error and is reported as a fault. */
 const OWN_PREFIX = 'PATCHBAY_';
+/** Variables of the command `patchbay` (src/cli), which a shell may have exported for it. The gateway reads none. */
+export const COMMAND_VARIABLES: readonly string[] = [
+  'PATCHBAY_URL',
+  'PATCHBAY_API_KEY',
+  'PATCHBAY_PBX_PASSWORD',
+];
 
 const wholeNumber = (min: number, max: number) =>
   z
@@ -212,8 +218,8 @@ export const settings = z.object({
     ),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-    .prefault('info')
-    .describe('Least important kind of line to log.'),
+    .optional()
+    .describe('Least important kind of line to log. Default: `info`; at a terminal `warn`.'),
   LOG_PII: flag
     .prefault('0')
     .describe('1 writes what people say and their phone numbers into the log.'),
@@ -312,7 +318,8 @@ export interface Config {
   stt: 'auto' | 'pocketsphinx' | 'none';
   /** Whether /metrics also has the names of the previous release. */
   oldMetricNames: boolean;
-  log: { level: string; pii: boolean };
+  /** `level` undefined: as the output needs it (log.ts). */
+  log: { level: string | undefined; pii: boolean };
   isSignUpOpen: boolean;
   /** Undefined: derived from the secret keys. */
   tokenSecret: string | undefined;
@@ -335,7 +342,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   const given = Object.fromEntries(Object.entries(env).filter(([, text]) => text?.trim()));
   const parsed = settings.safeParse(given);
   const unknown = Object.keys(given).filter(
-    (name) => name.startsWith(OWN_PREFIX) && !(name in settings.shape),
+    (name) =>
+      name.startsWith(OWN_PREFIX) && !(name in settings.shape) && !COMMAND_VARIABLES.includes(name),
   );
   const problems = [
     ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),

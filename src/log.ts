@@ -7,6 +7,7 @@ import { GatewayError } from './errors/gateway-error.ts';
 import { logLinesDropped } from './metrics/metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { LineOutput } from './std/line-output.ts';
+import { terminalLine } from './terminal-lines.ts';
 
 export type Log = Logger;
 
@@ -49,7 +50,8 @@ const CAUSES_MAX = 5;
 const LEVELS_MAX = 5;
 
 export interface LogOptions {
-  level: string;
+  /** Undefined: `info`; at a terminal `warn`. */
+  level: string | undefined;
   /** Write personal data (`pii.*`: speech, phone numbers). Off by default. */
   pii: boolean;
 }
@@ -58,7 +60,7 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
   const shown = (fields: Fields): Fields => (options.pii ? fields : withoutPii(fields));
   return pino(
     {
-      level: options.level,
+      level: options.level ?? (destination === undefined && isAtTerminal() ? 'warn' : 'info'),
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
@@ -74,15 +76,27 @@ export function createLog(options: LogOptions, destination?: DestinationStream):
   );
 }
 
-/** Standard output of a log. A full disk or a pipe with a dead or slow reader must not end calls. */
-function standardOutput(): DestinationStream {
-  return new LineOutput({
+/** Whether a person reads standard output. Its processes share it with the gateway's first one. */
+function isAtTerminal(): boolean {
+  return process.stdout.isTTY === true;
+}
+
+/** Standard output of a log: plain lines at a terminal, else JSON. A full disk or a pipe with a dead or slow reader must not end calls. */
+function standardOutput(): DestinationStream & { flushSync(): void } {
+  const shown = isAtTerminal() ? terminalLine : (line: string) => line;
+  const output = new LineOutput({
     target: 1,
     clock,
     onDropped: (lines) => logLinesDropped.inc(lines),
     summary: (lines) =>
-      `${JSON.stringify({ level: 'warn', time: new Date(clock.now()).toISOString(), lines, msg: 'log lines were dropped because the log was not writable' })}\n`,
+      shown(
+        `${JSON.stringify({ level: 'warn', time: new Date(clock.now()).toISOString(), lines, msg: 'log lines were dropped because the log was not writable' })}\n`,
+      ),
   });
+  return {
+    write: (line) => output.write(shown(line)),
+    flushSync: () => output.flushSync(), // pino calls it behind a fatal line.
+  };
 }
 
 type Fields = Record<string, unknown>;

@@ -1,6 +1,7 @@
 // The entry point of every process of a gateway: reads the settings and starts the process's role. The modules of a
 // role are loaded only when it is known, so that no process loads those of another.
 
+import { announcement } from './app/announcement.ts';
 import type { ForkedProcess } from './app/node-options.ts';
 import { checkOpenFiles } from './app/open-files-check.ts';
 import { ownVersion } from './app/own-version.ts';
@@ -22,21 +23,11 @@ import { reportSelfTest } from './runtime/self-test-report.ts';
 import { lowerProcessPriority, raiseEventLoopPriority } from './runtime/thread-priority.ts';
 import { systemClock as clock } from './std/clock.ts';
 
-/** Prints the address, the data folder and, once, the first API key to the terminal. */
+/** Prints the address, the data folder and, once, the first API key to standard error. */
 async function announce(config: Config, accounts: FirstApiKey): Promise<void> {
-  const lines = [`Patchbay listens on ${config.publicUrl} (docs at ${config.publicUrl}/docs)`];
-  if (config.databaseUrl === undefined) lines.push(`Data folder: ${config.dataFolder}`);
-  const { bootstrapApiKey } = config;
-  const first = await accounts.ensureFirst(bootstrapApiKey);
-  if (first !== undefined) {
-    const isGiven = bootstrapApiKey !== undefined;
-    lines.push(
-      isGiven
-        ? 'First API key: that of PATCHBAY_BOOTSTRAP_API_KEY'
-        : `First API key (shown once): ${first.apiKey}`,
-    );
-  }
-  process.stderr.write(`${lines.join('\n')}\n`);
+  const first = await accounts.ensureFirst(config.bootstrapApiKey);
+  const isTerminal = process.stderr.isTTY === true;
+  process.stderr.write(`${announcement({ config, first, isTerminal }).join('\n')}\n`);
 }
 
 async function main(): Promise<void> {

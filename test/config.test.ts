@@ -1,9 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readConfig, settings } from '../src/config.ts';
+import { COMMAND_VARIABLES, readConfig, settings } from '../src/config.ts';
 import { codeOf, GatewayError } from '../src/errors/gateway-error.ts';
 
 const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
@@ -65,7 +65,7 @@ describe('settings', () => {
       voice: 'slt',
       stt: 'auto',
       oldMetricNames: false,
-      log: { level: 'info', pii: false },
+      log: { level: undefined, pii: false },
       isSignUpOpen: false,
       tokenSecret: undefined,
       tokenHours: 720,
@@ -183,6 +183,25 @@ describe('settings', () => {
   it('sealing keys keep their order', () => {
     const keys = `${key(2)}, ${'0a'.repeat(32)}`;
     expect(readConfig({ PATCHBAY_SECRET_KEYS: keys }).secretKeys).toBe(keys);
+  });
+
+  it('the variables of the command may be set in the same shell', () => {
+    const exported = { PATCHBAY_URL: 'x', PATCHBAY_API_KEY: 'x', PATCHBAY_PBX_PASSWORD: 'x' };
+    expect(readConfig(exported)).toEqual(readConfig({}));
+  });
+
+  it('every variable that the command reads is a setting or one of its own', () => {
+    const files = readdirSync('src/cli', { recursive: true, encoding: 'utf8' });
+    const sources = files
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(`src/cli/${name}`, 'utf8'));
+    const read = sources.flatMap(
+      (text) => text.match(/(?<=env\[')PATCHBAY_\w+|(?<=env\.)PATCHBAY_\w+/g) ?? [],
+    );
+    expect(read).toEqual(expect.arrayContaining([...COMMAND_VARIABLES]));
+    expect(
+      read.filter((name) => !COMMAND_VARIABLES.includes(name) && !(name in settings.shape)),
+    ).toEqual([]);
   });
 
   it('every fault is reported at once', () => {

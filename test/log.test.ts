@@ -15,6 +15,15 @@ function start(pii = false): { log: Log; text: () => string; lines: () => unknow
   };
 }
 
+it('without a level writes info and above where no terminal is', () => {
+  const written: string[] = [];
+  const to = { write: (line: string) => void written.push(line) };
+  const log = createLog({ level: undefined, pii: false }, to);
+  log.debug('no');
+  log.info('yes');
+  expect(written.map((line) => JSON.parse(line).msg)).toEqual(['yes']);
+});
+
 /** Where what people say could be put. */
 const places: [string, (log: Log) => void][] = [
   ['a field', (log) => log.info({ 'pii.text': 'SAID' }, 'turn ended')],

@@ -23,7 +23,7 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'patchbay-command-'));
   mkdirSync(join(folder, 'scripts'));
-  for (const script of ['patchbay.mjs', 'build.mjs']) {
+  for (const script of ['patchbay.mjs', 'build.mjs', 'progress.mjs']) {
     cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   }
   for (const path of ['tsconfig.json', 'package-lock.json', 'src/cli/cli.ts']) file(path, '{}');

@@ -23,6 +23,8 @@ const READY_MS_MAX = 5_000;
 const CLOSE_MS_MAX = 10_000;
 /** Characters of the process's last output that are kept for the error. */
 const LAST_WORDS_CHARACTERS_MAX = 2_000;
+/** Within this time of the start slow statements are no warnings: tables are created, caches are empty. */
+const WARM_MS = 60_000;
 /** Pause between two reports of slow statements. */
 const SLOW_EVERY_MS = 10_000;
 const SQL_CHARACTERS_MAX = 500;
@@ -48,11 +50,13 @@ export class EmbeddedDatabase {
   #child: ChildProcess | undefined;
   readonly #pause: RestartBackoff;
   #restart: Timer | undefined;
+  readonly #createdMs: number;
   #slowReportedMs = Number.NEGATIVE_INFINITY;
   #waiting: ((error: GatewayError | undefined) => void)[] = [];
 
   constructor(options: EmbeddedDatabaseOptions) {
     this.#options = options;
+    this.#createdMs = options.clock.monotonicMs();
     this.#pause = new RestartBackoff(options.clock);
     this.socketFolder = embeddedSocketFolder(resolve(options.dataFolder));
   }
@@ -162,7 +166,8 @@ export class EmbeddedDatabase {
     if (now - this.#slowReportedMs < SLOW_EVERY_MS) return;
     this.#slowReportedMs = now;
     const statement = String(sql).slice(0, SQL_CHARACTERS_MAX);
-    log.warn(
+    const level = now - this.#createdMs < WARM_MS ? 'info' : 'warn';
+    log[level](
       { traffic, ms, statement },
       'a statement occupied the embedded database for a long time',
     );
