@@ -7,7 +7,7 @@ import { GatewayError } from './errors/gateway-error.ts';
 import { logLinesDropped } from './metrics/metrics.ts';
 import { systemClock as clock } from './std/clock.ts';
 import { LineOutput } from './std/line-output.ts';
-import { terminalLine } from './terminal-lines.ts';
+import { terminalLine } from './std/terminal-lines.ts';
 
 export type Log = Logger;
 

@@ -1,6 +1,6 @@
 // The log as a person reads it at a terminal: a plain line for each JSON line, with time, level, text and the fields.
 
-import { isObject } from './std/json.ts';
+import { isObject } from './json.ts';
 
 /** Characters of one field; a longer one is cut. */
 const FIELD_CHARACTERS_MAX = 200;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { GatewayError } from '../src/errors/gateway-error.ts';
-import { createLog } from '../src/log.ts';
-import { terminalLine } from '../src/terminal-lines.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { createLog } from '../../src/log.ts';
+import { terminalLine } from '../../src/std/terminal-lines.ts';
 
 function shown(write: (log: ReturnType<typeof createLog>) => void): string {
   const lines: string[] = [];
