@@ -109,7 +109,7 @@ async function main() {
   const all = JSON.parse(readFileSync(join(root, DATA), 'utf8'));
   const mutations = chosen(all, values.only?.split(','));
   checkTexts(mutations);
-  const folder = copyOf(resolve(values['tests-root']));
+  const folder = mkdtempSync(join(tmpdir(), 'patchbay-mutations-'));
   const clean = () => rmSync(folder, { recursive: true, force: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.once(signal, () => {
@@ -119,6 +119,7 @@ async function main() {
     });
   }
   try {
+    fill(folder, resolve(values['tests-root']));
     return await runAll(folder, mutations, values.related);
   } finally {
     clean();
@@ -140,9 +141,8 @@ function checkTexts(mutations) {
   if (problems.length > 0) throw new Error(problems.join('\n'));
 }
 
-/** A folder with the checkout's files, as they are, and the tests of `testsRoot`. */
-function copyOf(testsRoot) {
-  const folder = mkdtempSync(join(tmpdir(), 'patchbay-mutations-'));
+/** With the checkout's files, as they are, and the tests of `testsRoot`. */
+function fill(folder, testsRoot) {
   const own = filesOf(root).filter((path) => !OF_TESTS.test(path));
   const tests = filesOf(testsRoot).filter((path) => OF_TESTS.test(path));
   for (const path of own) cpSync(join(root, path), join(folder, path));
@@ -151,7 +151,6 @@ function copyOf(testsRoot) {
   const native = join(root, NATIVE);
   if (existsSync(native)) cpSync(native, join(folder, NATIVE), { recursive: true });
   runScript(folder, 'scripts/extract-vad.mjs');
-  return folder;
 }
 
 /** Those of git, and new ones that it does not ignore. */
@@ -159,7 +158,7 @@ function filesOf(checkout) {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const options = { cwd: checkout, encoding: 'utf8', maxBuffer: GIT_BYTES_MAX };
   const { status, stdout, stderr } = spawnSync('git', args, options);
-  if (status !== 0) throw new Error(`${checkout} is no checkout: ${stderr}`);
+  if (status !== 0) throw new Error(`${checkout} is no checkout: ${stderr.trim()}`);
   const paths = stdout.split('\0').filter((path) => path !== '');
   return paths.filter((path) => existsSync(join(checkout, path)));
 }
