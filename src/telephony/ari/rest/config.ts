@@ -65,10 +65,10 @@ function isLonger(address: string): boolean {
   return /(^|\/)ari(\/|$)/i.test(pathname) || `${search}${hash}` !== '';
 }
 
+const serverUrl = z.url({ protocol: /^https?$/, hostname: /^.+$/ }).max(500);
+
 const formFields = {
-  ari_endpoint: z
-    .url({ protocol: /^https?$/, hostname: /^.+$/ })
-    .max(500)
+  ari_endpoint: serverUrl
     .refine((text) => !hasUser(text), 'leave the user out: it is app_name, with app_password')
     .refine((text) => !isLonger(text), 'give the address of the server alone, without /ari')
     .register(fieldFacts, {
@@ -169,6 +169,9 @@ export const ariConfig = z.object({
   external_pbx: fields.external_pbx.default(null),
 });
 
+/** A configuration as it may be stored: the rules of the address came later than some of them. */
+const storedConfig = ariConfig.extend({ ari_endpoint: serverUrl });
+
 export const ariConfigPatch = z.object(fields).partial().extend({ provider });
 
 export const ariVariant: ProviderVariant = {
@@ -199,7 +202,7 @@ export interface AriAccount extends AriConfig {
 
 /** Throws PROVIDER_AUTH if the credentials cannot be Asterisk's. */
 export function accountOf(credentials: ProviderCredentials): AriAccount {
-  const config = ariConfig.safeParse({ ...credentials, provider: 'ari' });
+  const config = storedConfig.safeParse({ ...credentials, provider: 'ari' });
   if (!config.success) throw incompleteCredentials('ari', config.error);
   const stasis = credentials['stasis_app_name'];
   const app = typeof stasis === 'string' && stasis !== '' ? stasis : config.data.app_name;

@@ -22,6 +22,13 @@ describe('an account', () => {
     });
   });
 
+  it.each(['http://admin:word@pbx:8088', 'http://pbx:8088/ari'])(
+    'keeps working with the address %s, which is no longer stored',
+    (address) => {
+      expect(accountOf({ ...least, ari_endpoint: address }).ari_endpoint).toBe(address);
+    },
+  );
+
   it.each([
     ['patchbay_0123456789ab', 'patchbay_0123456789ab'],
     ['', 'gw'],
