@@ -42,7 +42,7 @@ interface MemoryFacts {
   mounts: string;
   /** /proc/meminfo */
   memory: string;
-  /** Of the file system. */
+  /** Space that is free in the file system. */
   freeBytes: number;
 }
 
@@ -54,7 +54,7 @@ export function hasRoom({ mounts, memory, freeBytes }: MemoryFacts): boolean {
   return Math.min(freeBytes, Number(availableKb) * 1_024) >= FREE_BYTES_MIN;
 }
 
-/** Of runs that were killed. */
+/** Removes the folders of runs that were killed. */
 function removeLeftovers(): void {
   for (const name of readdirSync(MEMORY)) {
     if (name.startsWith(NAME) && !isAlive(Number(name.slice(NAME.length)))) {

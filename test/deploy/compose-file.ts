@@ -53,7 +53,7 @@ export interface Variable {
   preset: string | undefined;
 }
 
-/** Of the whole file, each as often as it is used. */
+/** Lists the variables of the file, each as often as it is used. */
 export function variablesOf(text: string): Variable[] {
   return [...text.matchAll(VARIABLE)].flatMap(([, name, kind, word]) =>
     name === undefined ? [] : [{ name, preset: kind === '-' ? word : undefined }],

@@ -154,7 +154,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
       .toBe(true);
   }
 
-  /** Of one that does not start, what it says. */
+  /** The error of a gateway that does not start. */
   async function refusal(of: Awaited<ReturnType<typeof options>>): Promise<string> {
     const gateway = await Gateway.start(of).catch(() => undefined);
     if (gateway !== undefined) started.push(gateway);

@@ -18,7 +18,7 @@ const hasRecogniser = ['x86_64', 'aarch64'].some((machine) =>
 );
 
 interface Setting {
-  /** Of the callers. */
+  /** How the callers answer. */
   means: 'voice' | 'keys';
   stt: string;
   provider: 'twilio' | 'ari';

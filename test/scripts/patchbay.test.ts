@@ -51,7 +51,7 @@ const compiler = `const fs = require('node:fs');
 
 interface Started {
   args: string[];
-  /** Of a terminal, which ends after it. */
+  /** What is typed at the terminal, which ends after it. */
   input?: string;
 }
 

@@ -11,11 +11,11 @@ import type { RecordedRequest, Reply, ScriptedServer, Step } from '../fakes/scri
 import { ask } from '../speech/llm/model-history.ts';
 import { type Bench, KEY, type SoakLine, type SoakProtocol } from './soak-run.ts';
 
-/** Of the requests. */
+/** Share of the requests with a fault. */
 const FAULT_SHARE = 0.25;
 const CALL_TURNS_MAX = 9;
 const ABORTED_SHARE = 0.1;
-/** Of the clock: every model twice, with its deadlines. */
+/** Simulated time an answer may take: every model twice, with its deadlines. */
 const ANSWER_MS_MAX = 200_000;
 const STEP_MS = 50;
 const WORDS = ['Of', 'course,', 'your', 'table', 'is', 'booked', 'for', 'eight.'];

@@ -13,11 +13,11 @@ import { RecognizerRig } from '../speech/stt/recognizer-rig.ts';
 import type { Bench, SoakLine, SoakProtocol } from './soak-run.ts';
 import { drawSttFault, type SttFaultName } from './stt-faults.ts';
 
-/** Of the connections to the service that is tested. */
+/** Share of the connections to the tested service with a fault. */
 const FAULT_SHARE = 0.6;
 const CALL_TURNS_MAX = 9;
 const TURN_WORDS_MAX = 8;
-/** Of the calls: the caller leaves within a sentence. */
+/** Share of the calls whose caller leaves within a sentence. */
 const CUT_SHARE = 0.4;
 /** For the last words, and what a machine takes to pass a message on. */
 const LAST_MS_MAX = 2_000;
@@ -37,7 +37,7 @@ export interface HeardBySoak {
   open(): number;
   /** As the service bills it. */
   seconds(): number;
-  /** Of requests that broke off: it is open who bills them. */
+  /** Audio of requests that broke off: it is open who bills them. */
   disputedSeconds?(): number;
   close(): Promise<unknown>;
 }
@@ -47,7 +47,7 @@ export interface SttRow {
   faults: readonly SttFaultName[];
   /** Default: `FAULT_SHARE`. */
   faultShare?: number;
-  /** Of a connection: what may be counted and is not billed, as its last part packet. Default: `UNSENT_S_MAX`. */
+  /** Audio a connection may count that is not billed, as its last part packet. Default: `UNSENT_S_MAX`. */
   unsentSecondsMax?: number;
   start(clock: Clock, faults: () => SttFaults): Promise<HeardBySoak>;
   create(url: string, means: ServiceMeans): SpeechToText;

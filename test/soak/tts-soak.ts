@@ -11,11 +11,11 @@ import { HeardUtterance } from '../speech/tts/heard-utterance.ts';
 import type { Draws } from './draws.ts';
 import type { Bench, SoakLine, SoakProtocol } from './soak-run.ts';
 
-/** Of the utterances. */
+/** Share of the utterances with a fault. */
 const FAULT_SHARE = 0.2;
 const CALL_TURNS_MAX = 9;
 const CANCELLED_SHARE = 0.15;
-/** Of the clock: the deadlines of both services, and the slowest speech. */
+/** Simulated time an utterance may take: the deadlines of both services, and the slowest speech. */
 const UTTERANCE_MS_MAX = 120_000;
 const STEP_MS = 40;
 /** Rounding of a resampler, and a frame. */
@@ -31,7 +31,7 @@ export interface SpokenBySoak {
   url: string;
   /** Emptied when they are reported. */
   errors: string[];
-  /** Of the utterances that begin now. */
+  /** Sets the faults of the utterances that begin from now on. */
   set(faults: SoakVoiceFaults): void;
   requests(): number;
   characters(): number;
@@ -41,7 +41,7 @@ export interface SpokenBySoak {
 export interface TtsRow {
   name: string;
   faults: readonly VoiceFaultName[];
-  /** Of the text: what one side may have counted where a request is cancelled before its answer begins. Default: 0. */
+  /** Share of the text that one side may count where a request is cancelled before its answer begins. Default: 0. */
   disputedShareMax?: number;
   start(bench: Bench): Promise<SpokenBySoak>;
   create(url: string, means: ServiceMeans): TextToSpeech;

@@ -38,7 +38,7 @@ const ofType: Readonly<Record<string, readonly Fault[]>> = {
   ],
   record: [[[], 'dict_type', 'Input should be a valid dictionary']],
 };
-/** Of a query or a header everything is text. */
+/** Values that break a type in a query or a header, where everything is text. */
 const ofText: typeof ofType = {
   boolean: [
     ['maybe', 'bool_parsing', 'Input should be a valid boolean, unable to interpret input'],

@@ -27,7 +27,7 @@ const exceptions: readonly RegExp[] = [
   // No rules are no mapping: test/workflow/tools/registry.test.ts.
   / body\.definition\.<transfer_call>\.config\.context_mapping\.rules list_type for null/,
 ];
-/** Of operations that world.ts has no example of. */
+/** The request of operations that world.ts has no example of. */
 const withoutKey: Example = { headers: { 'x-patchbay-devops-secret': DEVOPS_SECRET } };
 
 interface Case {

@@ -32,7 +32,7 @@ export interface ServiceRow {
   create(given: { url: string; key: string }, means: ServiceMeans): SpeechToText;
   /** What it bills. Default: audio. */
   bills?: 'audio' | 'session';
-  /** Of the bill. */
+  /** The model that the bill names. */
   model?: string;
   /** Silences behind 200 turns before their words are asked for, in turn. Default: 100 to 700. */
   pausesMs?: readonly number[];
