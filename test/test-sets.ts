@@ -54,7 +54,24 @@ export const FULL_ONLY: Readonly<Record<string, readonly string[]>> = {
     'test/soak/soak.test.ts',
     'test/peers/peer.test.ts',
   ],
-  'an hour of audio': ['test/pipeline/recording-hour.test.ts'],
+  'an hour of audio': [
+    'test/audio/tones/dtmf-talk-off.test.ts',
+    'test/pipeline/recording-hour.test.ts',
+  ],
+  'calls with real speech': ['test/call/session/spoken-calls.test.ts'],
+  'campaigns whose dials fail or whose provider is away': [
+    'test/campaign/dial-faults.test.ts',
+    'test/campaign/provider-wait.test.ts',
+  ],
+  'processes that are killed, stopped and started': [
+    'test/cluster/worker-supervisor.test.ts',
+    'test/runtime/event-loop-watchdog.test.ts',
+    'test/scripts/setup-beside.test.ts',
+    'test/store/db/clock-skew.test.ts',
+    'test/store/embedded/process-supervisor.test.ts',
+    'test/store/open.test.ts',
+  ],
+  'tables of many thousand rows': ['test/store/runs/run-counts.test.ts'],
   'native code under sanitizers': ['test/runtime/native-fuzz.test.ts'],
 };
 
