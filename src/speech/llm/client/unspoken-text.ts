@@ -48,7 +48,7 @@ const TOKEN_BEGIN = /^<[|｜][^<>|｜]{0,80}[|｜]?$/;
  *  write them. */
 const BARRED = /^<(\/?)(?:[|｜]{1,2}DSML[|｜]{1,2}(\w+)[^<>]*|\|(\w+)|\w+\|)>/;
 const BARRED_BEGIN =
-  /^<(?:\/?[|｜]{1,2}(?:D(?:S(?:M(?:L(?:[|｜]{1,2}[^<>]*)?)?)?)?)?|\|\w+|\w+\|)$/;
+  /^<\/?(?:[|｜]{1,2}(?:D(?:S(?:M(?:L(?:[|｜]{1,2}[^<>]*)?)?)?)?)?|\|\w+|\w+\|)$/;
 /** Maps a token to the token after which speakable text continues. '': none. */
 const TOKEN_ENDS = new Map([
   ['start_thinking', '<|END_THINKING|>'],

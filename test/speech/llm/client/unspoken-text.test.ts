@@ -62,6 +62,7 @@ const CASES: [string, string][] = [
   ['<|turn>model\nHi.', 'Hi.'],
   ['Bye.<|tool_call>call:end_call{reason:<|"|>done<|"|>}<tool_call|> Hi.', 'Bye. Hi.'],
   ['<|tool_call>call:end_call{}', ''],
+  ['Bye.</|invoke> Hi.', 'Bye. Hi.'],
   ['<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Hi.<|END_RESPONSE|>', 'Hi.'],
   ['<|START_ACTION|>[{"tool_name": "end_call"}]<|END_ACTION|>Hi.', 'Hi.'],
   ['end_call{"reason": "done"} Bye.', 'Bye.'],
@@ -140,7 +141,7 @@ describe('what is no speech', () => {
           expect(spoken(whole.split(''), mode)).toBe(expected);
         },
       ),
-      { numRuns: rounds(1_000, 1_000) },
+      { numRuns: rounds(1_000) },
     );
   });
 
