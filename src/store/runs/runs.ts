@@ -250,11 +250,7 @@ const CALLBACKS_KEY = 'telephony_status_callbacks';
 const PROVIDER_STATUS = 'provider_status';
 
 /** Columns that are final once the run is completed. */
-const FINAL = {
-  disposition: 'disposition',
-  durationS: 'duration_s',
-  endedAt: 'ended_at',
-} as const;
+const FINAL = { disposition: 'disposition', durationS: 'duration_s' } as const;
 /** Columns of objects that are merged by top-level key. */
 const MERGED = {
   initialContext: 'initial_context',
@@ -289,6 +285,7 @@ function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<u
     const name = sql.ref(column);
     changes.push(sql`${name} = case when state = 'completed' then ${name} else ${value} end`);
   }
+  if (patch.endedAt !== undefined) changes.push(endChange(patch.endedAt, patch.durationS ?? 0));
   for (const [field, column] of entries(MERGED)) {
     const value = patch[field];
     if (value === undefined) continue;
@@ -303,6 +300,18 @@ function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<u
     if (value !== undefined) changes.push(sql`${sql.ref(column)} = ${value}`);
   }
   return changes;
+}
+
+/** The end, final once the run is completed. A wall clock that was set back during the call gives an end before the
+ *  start: the call's length, which does not follow that clock, then gives the end. */
+function endChange(endedAt: Date, durationS: number): RawBuilder<unknown> {
+  const end = sql`${endedAt}::timestamptz`;
+  return sql`ended_at = case
+    when state = 'completed' then ended_at
+    when ${end} < started_at
+      then started_at + ${durationS}::double precision * interval '1 second'
+    else ${end}
+  end`;
 }
 
 /** The next state, only if it is later than the current one. */
