@@ -269,16 +269,8 @@ const PLAIN = {
 } as const;
 
 /** Assignments of an update; their right sides use the row before it. */
-function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
-  const changes: RawBuilder<unknown>[] = [];
-  if (patch.state !== undefined) changes.push(stateChange(patch.state));
-  if (patch.state === 'running') {
-    // The node with the media owns the run, whichever node dialled it.
-    changes.push(
-      sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
-      sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
-    );
-  }
+function changesOf(patch: RunPatch, context: StoreContext): RawBuilder<unknown>[] {
+  const changes = patch.state === undefined ? [] : stateChanges(patch.state, context);
   for (const [field, column] of entries(FINAL)) {
     const value = patch[field];
     if (value === undefined) continue;
@@ -315,9 +307,16 @@ function endChange(endedAt: Date, durationS: number): RawBuilder<unknown> {
 }
 
 /** The next state, only if it is later than the current one. */
-function stateChange(next: RunState): RawBuilder<unknown> {
+function stateChanges(next: RunState, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
   const earlier = next === 'completed' ? ['initialized', 'running'] : ['initialized'];
-  return sql`state = case when state = any(${earlier}) then ${next} else state end`;
+  const state = sql`state = case when state = any(${earlier}) then ${next} else state end`;
+  if (next !== 'running') return [state];
+  // The node with the media owns the run, whichever node dialled it.
+  return [
+    state,
+    sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
+    sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
+  ];
 }
 
 function entries<F extends string, C extends string>(columns: Readonly<Record<F, C>>): [F, C][] {
