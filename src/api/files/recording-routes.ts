@@ -36,11 +36,7 @@ const noiseIn = z
     workflow_id: idIn,
     filename: z.string().min(1).max(255),
     mime_type: mimeType,
-    file_size: z
-      .int()
-      .gt(0)
-      .lte(NOISE_BYTES_MAX)
-      .meta({ description: 'Bytes of the file.' }),
+    file_size: z.int().gt(0).lte(NOISE_BYTES_MAX).meta({ description: 'Bytes of the file.' }),
   })
   .meta({ id: 'AmbientNoiseUploadRequest' });
 const renameIn = z
