@@ -52,16 +52,18 @@ async function main(): Promise<void> {
   stopOnSignals(() => started.stop(), { clock, log });
   if (config.workers > 0) {
     const { supervise } = await import('./app/supervisor.ts');
-    const { accounts, stop } = await supervise(config, log);
+    const { accounts, announced, stop } = await supervise(config, log);
     started.stop = stop;
     await announce(config, accounts);
+    announced();
     return;
   }
   favourAudio(log);
   const { startSingleProcess } = await import('./app/single-process.ts');
-  const { accounts, drain, close } = await startSingleProcess(config, log);
+  const { accounts, announced, drain, close } = await startSingleProcess(config, log);
   started.stop = () => drain().then(close);
   await announce(config, accounts);
+  announced();
 }
 
 /** Starts the API process or a call worker. */

@@ -82,6 +82,7 @@ export async function startApiProcess(
   const textChats = textChatsOf(deps);
   textChats.start();
   const readiness = readinessOf(store, workers);
+  link.onNotification('announced', () => readiness.announced());
   link.onNotification('leaving', () => readiness.drain());
   const { random } = deps;
   const callService = new WorkerRouter({ store, providers, workers, clock, log, random });

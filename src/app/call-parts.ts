@@ -195,6 +195,7 @@ function connectServices(parts: CallParts): ConnectServices {
     log,
     preparation,
     unconnected,
+    watchdog,
     verifier,
     confirmation,
   });

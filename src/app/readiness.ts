@@ -20,6 +20,7 @@ export interface ReadinessDeps {
 export class Readiness {
   readonly #deps: ReadinessDeps;
   #databaseSeenMs: number;
+  #isAnnounced = false;
   #isDraining = false;
   #timer: Timer;
 
@@ -34,11 +35,16 @@ export class Readiness {
     const { clock, calls } = this.#deps;
     const reasons: NotReady[] = [];
     if (this.#isDraining) reasons.push('draining');
-    else if (!calls.isThere) reasons.push('starting');
+    else if (!this.#isAnnounced || !calls.isThere) reasons.push('starting');
     else if (!calls.takesCalls) reasons.push('overloaded');
     if (clock.monotonicMs() - this.#databaseSeenMs >= DATABASE_AWAY_MS_MAX)
       reasons.push('database');
     return reasons;
+  }
+
+  /** Notes that the first API key is printed: whoever waits for the gateway needs it next. */
+  announced(): void {
+    this.#isAnnounced = true;
   }
 
   /** Notes that the gateway has begun to stop; during a grace period it still serves. */

@@ -29,6 +29,8 @@ import { onWebsocketUpgrade, takeUpgrades } from './upgrades.ts';
 
 export interface SingleProcess extends Drainable {
   accounts: FirstApiKey;
+  /** Called when the first API key is printed: the gateway is not ready before. */
+  announced(): void;
 }
 
 export async function startSingleProcess(config: Config, log: Log): Promise<SingleProcess> {
@@ -84,6 +86,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
 
   return {
     accounts: store.accounts,
+    announced: () => readiness.announced(),
     async drain() {
       readiness.drain();
       await new Promise<void>((resolve) => clock.after(config.drainGraceMs, resolve));

@@ -24,6 +24,8 @@ const SILENT_EXTRA_MS = 5_000;
 
 export interface SupervisedGateway {
   accounts: FirstApiKey;
+  /** Called when the first API key is printed: the gateway is not ready before. */
+  announced(): void;
   stop(): Promise<void>;
 }
 
@@ -55,6 +57,7 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
   const watchdog = startWatchdog(config, log);
   return {
     accounts: store.accounts,
+    announced: () => supervisor.announced(),
     async stop() {
       await supervisor.leave(config.drainGraceMs);
       await supervisor.stop(config.drainMs);

@@ -70,7 +70,7 @@ const stored = z.object({
 
 export async function asteriskConfig(options: Options, { env, out }: CliIo): Promise<number> {
   const url = gatewayUrl(options.url ?? env['PATCHBAY_URL']);
-  const given =
+  const given: Given =
     options.config === undefined
       ? { user: 'patchbay', client: 'patchbay', mode: 'server', app: APP_WANTED, isTls: false }
       : await fromConfiguration(options, { url, env });
@@ -90,6 +90,7 @@ export async function asteriskConfig(options: Options, { env, out }: CliIo): Pro
     numbers: numbersOf(options.number ?? []),
     bind: word('--bind', options.bind ?? '0.0.0.0', /^[0-9a-fA-F.:]{2,45}$/),
     isTls: options.tls ?? given.isTls,
+    endpoint: given.endpoint,
   };
   const plan = adminPlan(wishes);
   const isFreePbx = options.freepbx === true;
@@ -102,10 +103,20 @@ export async function asteriskConfig(options: Options, { env, out }: CliIo): Pro
   return 0;
 }
 
+/** What is known without the options. */
+interface Given {
+  user: string;
+  client: string;
+  mode: string;
+  app: string;
+  isTls: boolean;
+  endpoint?: string;
+}
+
 async function fromConfiguration(
   options: Options,
   { url, env }: { url: string; env: CliIo['env'] },
-): Promise<{ user: string; client: string; mode: string; app: string; isTls: boolean }> {
+): Promise<Given> {
   const key = apiKey(options.key ?? env['PATCHBAY_API_KEY']);
   const path = `/organizations/telephony-configs/${configurationId(options.config)}`;
   const { provider, credentials } = await askGateway({ url, key }, { method: 'GET', path }, stored);
@@ -125,6 +136,7 @@ async function fromConfiguration(
     mode: isIncoming ? 'incoming' : (media[credentials.media] ?? 'server'),
     app: credentials.stasis_app_name ?? credentials.app_name,
     isTls: credentials.ari_endpoint.startsWith('https:'),
+    endpoint: credentials.ari_endpoint,
   };
 }
 

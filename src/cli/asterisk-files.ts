@@ -26,6 +26,8 @@ export interface AdminWishes {
   bind: string;
   /** Whether that server has TLS. */
   isTls: boolean;
+  /** `ari_endpoint` of a stored configuration; undefined if none is known. */
+  endpoint?: string | undefined;
 }
 
 export interface AdminFile {
@@ -84,7 +86,8 @@ export function adminPlan(wishes: AdminWishes): AdminPlan {
   };
 }
 
-function httpConf({ mode, bind, isTls }: AdminWishes): string {
+function httpConf(wishes: AdminWishes): string {
+  const { mode, bind, isTls } = wishes;
   if (mode === 'incoming') {
     return lines(
       GENERAL,
@@ -94,7 +97,7 @@ function httpConf({ mode, bind, isTls }: AdminWishes): string {
     );
   }
   const tls = [
-    'tlsenable = yes            ; the ARI address is then https://<name in the certificate>:8089',
+    `tlsenable = yes            ; the ARI address is then ${endpointOf(wishes) ?? 'https://<name in the certificate>:8089'}`,
     `tlsbindaddr = ${bracketed(bind)}:8089`,
     'tlscertfile = /etc/asterisk/keys/fullchain.pem',
     'tlsprivatekey = /etc/asterisk/keys/privkey.pem',
@@ -215,7 +218,8 @@ function checksOf({ mode, user, context, numbers, app, isTls }: AdminWishes): Ad
   ];
 }
 
-function configurationOf({ mode, user, clientName, isTls }: AdminWishes): Record<string, string> {
+function configurationOf(wishes: AdminWishes): Record<string, string> {
+  const { mode, user, clientName, isTls } = wishes;
   const media: Record<AdminMode, string> = {
     server: 'websocket_server',
     client: 'websocket_client',
@@ -224,15 +228,29 @@ function configurationOf({ mode, user, clientName, isTls }: AdminWishes): Record
     rtp: 'rtp',
   };
   const dialsUs = mode === 'client' || mode === 'incoming';
-  const outside = isTls ? 'https://PBX:8089' : 'http://PBX:8088';
   return {
     provider: 'ari',
-    ari_endpoint: mode === 'incoming' ? 'http://127.0.0.1:8088' : outside,
+    ari_endpoint:
+      endpointOf(wishes) ??
+      (mode === 'incoming' ? 'http://127.0.0.1:8088' : serverUrl('PBX', isTls)),
     app_name: user,
     media: media[mode],
     connection: mode === 'incoming' ? 'incoming' : 'outgoing',
     ...(dialsUs ? { ws_client_name: clientName } : {}),
   };
+}
+
+/** Asterisk's address as the gateway reaches it: the stored one, with the scheme and port that TLS needs; undefined if
+ *  none is known. */
+export function endpointOf({ mode, isTls, endpoint }: AdminWishes): string | undefined {
+  if (endpoint === undefined || !URL.canParse(endpoint)) return undefined;
+  const { protocol, hostname } = new URL(endpoint);
+  const isAsWished = mode === 'incoming' || (protocol === 'https:') === isTls;
+  return isAsWished ? endpoint : serverUrl(hostname, isTls);
+}
+
+function serverUrl(host: string, isTls: boolean): string {
+  return isTls ? `https://${host}:8089` : `http://${host}:8088`;
 }
 
 /** The address in brackets if it is IPv6, for use before a port. */

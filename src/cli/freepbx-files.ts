@@ -1,7 +1,7 @@
 // The same configuration for FreePBX, which writes http.conf, ari.conf and extensions.conf itself: its settings, the
 // files that it leaves to the administrator, and the steps in its web interface. Texts only. Source: asterisk §1.1.
 
-import type { AdminFile, AdminPlan, AdminWishes } from './asterisk-files.ts';
+import { type AdminFile, type AdminPlan, type AdminWishes, endpointOf } from './asterisk-files.ts';
 
 /** Files for additions: FreePBX includes that of ari.conf after all sections; http.conf has no place for a second
  *  [general]. */
@@ -44,7 +44,9 @@ function settingsOf({ mode, bind, isTls }: AdminWishes): string[] {
   ];
 }
 
-function stepsOf({ context, numbers, mode, isTls }: AdminWishes): string[] {
+function stepsOf(wishes: AdminWishes): string[] {
+  const { context, numbers, mode, isTls } = wishes;
+  const address = endpointOf(wishes) ?? 'ari_endpoint';
   const wanted = numbers.length === 0 ? ['8000'] : numbers;
   return [
     ...wanted.map(
@@ -53,9 +55,7 @@ function stepsOf({ context, numbers, mode, isTls }: AdminWishes): string[] {
     ),
     'Connectivity, Inbound Routes: DID Number as the trunk sends it, Set Destination: Custom Destinations, Agent ...',
     ...(isTls && mode !== 'incoming'
-      ? [
-          'Admin, Certificate Management: a certificate for the name in ari_endpoint, set as default',
-        ]
+      ? [`Admin, Certificate Management: a certificate for the name in ${address}, set as default`]
       : []),
     ...(mode === 'incoming'
       ? []

@@ -78,6 +78,8 @@ export class WorkerSupervisor {
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   /** Epoch of the gateway, once its database is open. */
   #epoch: string | undefined;
+  /** Whether the first API key is printed. */
+  #isAnnounced = false;
   /** Whether the gateway is about to stop, and still serves. */
   #isLeaving = false;
   /** Called when anything about a process has changed. */
@@ -106,9 +108,11 @@ export class WorkerSupervisor {
     };
     this.link = new IpcChannel(SUPERVISOR, channel, { clock, log });
     this.#deliver = (text, handle) => channel.onMessage(text, handle);
-    this.link.onNotification('listener', (_, { from }) =>
-      this.#change(from, { awaitsListener: true }),
-    );
+    this.link.onNotification('listener', (_, { from }) => {
+      // A new API process is as ready as the one before when it listens.
+      if (from === API && this.#isAnnounced) this.link.notify(API, 'announced', {});
+      this.#change(from, { awaitsListener: true });
+    });
     this.link.onNotification('serving', (_, { from }) => this.#serving(from));
     this.link.onNotification('heartbeat', (_, { from }) => this.#change(from, { missed: 0 }));
     this.link.onNotification('drained', (_, { from }) => this.#change(from, { hasDrained: true }));
@@ -139,6 +143,12 @@ export class WorkerSupervisor {
     }
     this.#phase = 'serving';
     this.#watchHeartbeats();
+  }
+
+  /** Notes that the first API key is printed: the API is ready from now on, in each of its processes. */
+  announced(): void {
+    this.#isAnnounced = true;
+    this.link.notify(API, 'announced', {});
   }
 
   /** Serves everything for another `graceMs`, while the API reports that the gateway is draining. */

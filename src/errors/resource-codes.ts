@@ -233,6 +233,10 @@ export const resourceErrors = {
     retry: false,
     text: 'The file has more than the {bytes} bytes that were announced for it',
   },
+  FILE_UNDERSIZED: {
+    retry: true,
+    text: 'The file has {bytes} of the {announced} bytes that were announced for it. Send all of it: the link is still valid.',
+  },
   FILE_IN_PIECES: {
     retry: false,
     text: 'The file arrived in more than {max} pieces. Send larger pieces, or set Content-Length.',

@@ -1,5 +1,5 @@
-// Clients from which each account (a user's or a PBX's) has logged in: an attacker elsewhere cannot lock out the owner
-// there. In memory, per process, like the failures; a restart clears both.
+// Clients from which each account (a PBX's) has logged in: an attacker elsewhere cannot lock out the owner there. In
+// memory, per process, like the failures; a restart clears both.
 
 export class KnownClients {
   readonly #pairsMax: number;

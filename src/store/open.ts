@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../std/clock.ts';
 import { AccountRepository } from './accounts/accounts.ts';
+import { LogInAttempts } from './accounts/log-in-attempts.ts';
 import { OrganizationRepository } from './accounts/organizations.ts';
 import { UserRepository } from './accounts/users.ts';
 import { campaignStore } from './campaigns/campaign-store.ts';
@@ -116,6 +117,7 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'o
     serviceFaults: new ServiceFaultRepository(context),
     organizations: new OrganizationRepository(context),
     users: new UserRepository(context),
+    logInAttempts: new LogInAttempts(context),
     telephony: telephonyStore(context),
     leases: new LeaseRepository(context),
     webhookNonces: new WebhookNonces(context),

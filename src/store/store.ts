@@ -2,6 +2,7 @@
 // row; another organization's id behaves like an unknown id (undefined).
 
 import type { AccountStore } from './accounts/accounts.ts';
+import type { LogInAttemptStore } from './accounts/log-in-attempts.ts';
 import type { OrganizationStore } from './accounts/organizations.ts';
 import type { UserStore } from './accounts/users.ts';
 import type { CampaignStore } from './campaigns/campaign-store.ts';
@@ -37,6 +38,7 @@ export interface Store {
   readonly accounts: AccountStore;
   readonly organizations: OrganizationStore;
   readonly users: UserStore;
+  readonly logInAttempts: LogInAttemptStore;
   readonly telephony: TelephonyStore;
   readonly leases: LeaseStore;
   readonly webhookNonces: WebhookNonceStore;

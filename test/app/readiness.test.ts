@@ -18,11 +18,19 @@ function begin() {
 
 it('a gateway without a call worker is starting, one without room is overloaded', () => {
   const { state, readiness } = begin();
+  readiness.announced();
   expect(readiness.reasons).toEqual([]);
   state.takesCalls = false;
   expect(readiness.reasons).toEqual(['overloaded']);
   state.isThere = false;
   expect(readiness.reasons).toEqual(['starting']);
+});
+
+it('a gateway whose first key is not printed yet is starting', () => {
+  const { readiness } = begin();
+  expect(readiness.reasons).toEqual(['starting']);
+  readiness.announced();
+  expect(readiness.reasons).toEqual([]);
 });
 
 it('a gateway that stops is draining, whatever its load', () => {
@@ -34,6 +42,7 @@ it('a gateway that stops is draining, whatever its load', () => {
 
 it('a database is missed after 30 s, and not any more when it answers', async () => {
   const { clock, state, readiness, pass } = begin();
+  readiness.announced();
   await pass(60_000);
   state.isDatabaseThere = false;
   await pass(25_000);

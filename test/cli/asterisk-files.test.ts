@@ -180,6 +180,31 @@ describe('the files for Asterisk', () => {
     expect(plan.steps.join()).toContain('Certificate Management');
   });
 
+  it.each<[Partial<AdminWishes>, string]>([
+    [{}, 'http://PBX:8088'],
+    [{ isTls: true }, 'https://PBX:8089'],
+    [{ mode: 'incoming' }, 'http://127.0.0.1:8088'],
+    [{ endpoint: '' }, 'http://PBX:8088'],
+    [{ endpoint: 'http://10.0.0.6:8088' }, 'http://10.0.0.6:8088'],
+    [{ endpoint: 'http://10.0.0.6:9000' }, 'http://10.0.0.6:9000'],
+    [{ endpoint: 'http://[2001:db8::6]:8088', isTls: true }, 'https://[2001:db8::6]:8089'],
+    [{ endpoint: 'https://pbx.example.com', isTls: true }, 'https://pbx.example.com'],
+    [{ endpoint: 'http://10.0.0.6:8088', mode: 'incoming' }, 'http://10.0.0.6:8088'],
+  ])('with %j the address of the PBX is %s, in all modes of printing', (more, address) => {
+    const given = { ...wishes, ...more };
+    const plan = adminPlan(given);
+    expect(plan.configuration['ari_endpoint']).toBe(address);
+    expect(freePbxPlan(plan, given).configuration['ari_endpoint']).toBe(address);
+  });
+
+  it('TLS: the files and steps name the known address', () => {
+    const given = { ...wishes, isTls: true, endpoint: 'https://pbx.example.com:8089' };
+    const plan = adminPlan(given);
+    expect(plan.files[0]?.text).toContain('is then https://pbx.example.com:8089\n');
+    const steps = freePbxPlan(plan, given).steps.join();
+    expect(steps).toContain('a certificate for the name in https://pbx.example.com:8089');
+  });
+
   it.each([
     ['server', { media: 'websocket_server', connection: 'outgoing' }],
     ['client', { media: 'websocket_client', connection: 'outgoing', ws_client_name: 'media_gw' }],

@@ -149,6 +149,8 @@ describe('patchbay asterisk config', () => {
     expect(out).toContain('tlsenable = yes');
     expect(out).toContain('password = gw-secret-1');
     expect(out).not.toContain('STASIS_APP_NAME');
+    expect(out).toContain(`"ari_endpoint":"${credentials.ari_endpoint}"`);
+    expect(out).not.toContain('//PBX:');
   });
 
   it('prints for FreePBX what is pasted where, and nothing twice', async () => {

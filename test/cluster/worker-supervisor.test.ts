@@ -20,6 +20,7 @@ const POLL = { timeout: 15_000 };
 const LOADED_MS_MAX = 30_000;
 const EPOCH = Promise.resolve('7');
 const who = z.object({ number: z.number(), pid: z.number() });
+const heard = who.extend({ heard: z.array(z.string()) });
 const whoAndEpoch = who.extend({ epoch: z.string().nullable() });
 
 let supervisor: WorkerSupervisor;
@@ -70,6 +71,23 @@ describe('several workers', () => {
     await supervisor.stop(1_000);
     await expect(ask(1, 'who')).rejects.toMatchObject({ code: 'WORKER_GONE' });
     expect(lines().filter(({ msg }) => msg === 'a worker died')).toHaveLength(1);
+  }, 60_000);
+
+  it('and the API know that the first key is printed, a new API process before it listens', async () => {
+    const { ask } = supervised(1);
+    await supervisor.start(EPOCH);
+    const heardBy = async (pid?: number) => {
+      const answer = heard.safeParse(await ask(API, 'who').catch(() => undefined)).data;
+      return answer === undefined || answer.pid === pid ? undefined : answer;
+    };
+    const first = await heardBy();
+    expect(first?.heard).toEqual(['listen']);
+    supervisor.announced();
+    expect((await heardBy())?.heard).toEqual(['listen', 'announced']);
+    process.kill(first?.pid ?? 0, 'SIGKILL');
+    await expect
+      .poll(async () => (await heardBy(first?.pid))?.heard, POLL)
+      .toEqual(['announced', 'listen']);
   }, 60_000);
 
   it('pass sockets to one another', async () => {

@@ -54,6 +54,7 @@ export function withStore(engine: EngineName = 'embedded'): TestStore {
   beforeEach(async () => {
     test.clock = new FakeClock();
     await test.sql('delete from organizations');
+    await test.sql('delete from log_in_attempts');
     const first = await test.store.accounts.ensureFirst();
     const principal = await test.store.accounts.authenticate(first?.apiKey ?? '');
     if (first === undefined || principal === undefined) throw new Error('the store is not empty');

@@ -1,9 +1,10 @@
 // Routes to sign up, log in, and read the current user: /auth. Source: contract §3.2 and §3.3.
 
 import type { FastifyRequest } from 'fastify';
-import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { clientName } from '../../std/client-address.ts';
 import type { User } from '../../store/accounts/users.ts';
+import { countSignUp, withinLogInLimits } from '../auth/log-in-limits.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { ownerOfKey, principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -54,8 +55,7 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { email, password, name } = request.body;
       const claim = await claimOf(deps, request);
-      const client = clientName(request.ip);
-      if (claim === undefined) deps.access.signUpsOfClient.count(client);
+      if (claim === undefined) await countSignUp(deps, clientName(request.ip));
       const passwordHash = await deps.access.passwords.hash(password);
       const user = await claimedOrNew(deps, claim, { email, passwordHash }, name ?? null);
       return session(deps, user);
@@ -149,43 +149,14 @@ async function claimedOrNew(
 }
 
 /** Checks a log-in; only refused log-ins count as attempts. Throws LOG_IN_REFUSED, TOO_MANY_ATTEMPTS, QUEUE_FULL. */
-async function limited(deps: ApiDeps, request: FastifyRequest, body: LoginBody): Promise<User> {
-  const { logInsOfAddress, logInsOfClient, knownClients } = deps.access;
-  const client = clientName(request.ip);
-  const address = body.email.toLowerCase();
-  logInsOfClient.count(client);
-  const counted = await countedName(deps, request, { address, client });
-  logInsOfAddress.count(counted);
-  try {
-    const user = await provenUser(deps, body);
-    logInsOfClient.uncount(client);
-    logInsOfAddress.reset(counted);
-    knownClients.note(address, client);
-    return user;
-  } catch (error) {
-    if (codeOf(error) !== 'LOG_IN_REFUSED') {
-      logInsOfClient.uncount(client);
-      logInsOfAddress.uncount(counted);
-    }
-    throw error;
-  }
-}
-
-/** Name under which the failures of an address are counted. Clients that have logged in to the account before, and
- *  requests with an API key of its organization, are counted apart from all others, which could otherwise lock out
- *  the owner. */
-async function countedName(
-  { store, access }: ApiDeps,
-  { headers }: FastifyRequest,
-  { address, client }: { address: string; client: string },
-): Promise<string> {
-  if (access.knownClients.has(address, client)) return `${client} ${address}`;
-  const key = headers['x-api-key'];
-  if (typeof key !== 'string' || key === '') return address;
-  const owner = await store.accounts.authenticate(key);
-  const known = await store.users.findLogIn(address);
-  const isOwn = owner !== undefined && owner.organizationId === known?.user.organizationId;
-  return isOwn ? `key ${address}` : address;
+function limited(deps: ApiDeps, request: FastifyRequest, body: LoginBody): Promise<User> {
+  const key = request.headers['x-api-key'];
+  const attempt = {
+    address: body.email.toLowerCase(),
+    client: clientName(request.ip),
+    key: typeof key === 'string' ? key : undefined,
+  };
+  return withinLogInLimits(deps, attempt, () => provenUser(deps, body));
 }
 
 /** Checks a password. Takes as long for an unknown address as for a wrong password. */

@@ -1,5 +1,5 @@
-// Rate limit of failed log-ins and keys: attempts are counted by a name (an address, a client) within a window that
-// begins with the first. In memory, per process; a restart resets it.
+// Rate limit of invalid keys and of requests that ask others: attempts are counted by a name (a client) within a window
+// that begins with the first. In memory, per process; a restart resets it. Log-ins are counted in the store.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';

@@ -44,7 +44,7 @@ const contactsIn = z
       .max(255)
       .regex(/.*\.csv$/i)
       .meta({ examples: ['contacts.csv'] }),
-    file_size: z.int().gt(0).lte(CONTACTS_BYTES_MAX).meta({ description: 'Bytes, at most.' }),
+    file_size: z.int().gt(0).lte(CONTACTS_BYTES_MAX).meta({ description: 'Bytes of the file.' }),
     content_type: z
       .string()
       .max(100)
@@ -81,9 +81,9 @@ export function fileRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { file_name: name, file_size: bytesMax, content_type: contentType } = request.body;
+      const { file_name: name, file_size: bytes, content_type: contentType } = request.body;
       const key = `campaigns/${organizationId}/${deps.random.uuid()}_${safeFileName(name)}`;
-      const upload = { key, contentType, bytesMax, expiresInS: CONTACTS_LINK_S };
+      const upload = { key, contentType, bytes, expiresInS: CONTACTS_LINK_S };
       return {
         upload_url: uploadUrl(deps, upload),
         file_key: key,

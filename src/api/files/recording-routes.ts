@@ -36,7 +36,7 @@ const noiseIn = z
     workflow_id: idIn,
     filename: z.string().min(1).max(255),
     mime_type: mimeType,
-    file_size: z.int().gt(0).lte(NOISE_BYTES_MAX),
+    file_size: z.int().gt(0).lte(NOISE_BYTES_MAX).meta({ description: 'Bytes of the file.' }),
   })
   .meta({ id: 'AmbientNoiseUploadRequest' });
 const renameIn = z
@@ -76,7 +76,7 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
       const items = request.body.files.map((file) => {
         const name = deps.random.bytes(NAME_BYTES).toString('hex');
         const key = `recordings/${organizationId}/${name}/${safeFileName(file.filename)}`;
-        const upload = { key, contentType: file.mime_type, bytesMax: file.file_size };
+        const upload = { key, contentType: file.mime_type, bytes: file.file_size };
         const url = uploadUrl(deps, { ...upload, expiresInS: LINK_S });
         return { upload_url: url, recording_id: name, storage_key: key };
       });
@@ -112,7 +112,7 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
       if (workflow === undefined) throw new GatewayError('WORKFLOW_NOT_FOUND', { id });
       const name = `${deps.random.uuid()}_${safeFileName(filename)}`;
       const key = `ambient_noise/${organizationId}/${workflow.id}/${name}`;
-      const upload = { key, contentType, bytesMax: size, expiresInS: LINK_S };
+      const upload = { key, contentType, bytes: size, expiresInS: LINK_S };
       return {
         upload_url: uploadUrl(deps, upload),
         storage_key: key,

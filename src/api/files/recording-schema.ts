@@ -38,7 +38,7 @@ export const uploadsIn = z
             .int()
             .gt(0)
             .lte(RECORDING_BYTES_MAX)
-            .meta({ description: 'Bytes, at most.' }),
+            .meta({ description: 'Bytes of the file.' }),
         }),
       )
       .min(1)

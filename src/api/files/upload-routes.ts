@@ -30,7 +30,7 @@ const DISCARDED_BYTES_MAX = 1_048_576;
 const uploadQuery = z.looseObject({
   expires: z.string().optional().meta({ description: 'Seconds since 1970.' }),
   type: z.string().optional().meta({ description: 'The `Content-Type` that is announced.' }),
-  size: z.string().optional().meta({ description: 'Bytes, at most.' }),
+  size: z.string().optional().meta({ description: 'Bytes of the file.' }),
   signature: z.string().optional(),
 });
 
@@ -50,7 +50,7 @@ export function uploadRoutes(deps: ApiDeps) {
           operationId: 'putFile',
           summary: 'Put a file',
           description:
-            'Takes a file by a signed link, as its bytes, with the `Content-Type` that was announced. A file sent before under that link is replaced.',
+            'Takes a file by a signed link, as its bytes, with the `Content-Type` and size that were announced. A file sent before under that link is replaced.',
           params: z.object({ '*': z.string().meta(FILE_KEY) }),
           querystring: uploadQuery,
           response: {
@@ -58,6 +58,7 @@ export function uploadRoutes(deps: ApiDeps) {
             ...faults(
               'FILE_LINK_INVALID',
               'FILE_OVERSIZED',
+              'FILE_UNDERSIZED',
               'FILE_IN_PIECES',
               'FILE_CUT_OFF',
               'FILE_TYPE_UNEXPECTED',
@@ -114,24 +115,24 @@ function organizationOf(key: string): string {
 }
 
 function checkHeaders(upload: LinkedUpload, headers: IncomingMessage['headers']): void {
-  const { bytesMax, contentType } = upload;
+  const { bytes, contentType } = upload;
   if (!isSameType(headers['content-type'] ?? '', contentType)) {
     throw new GatewayError('FILE_TYPE_UNEXPECTED', { expected: contentType });
   }
-  if (Number(headers['content-length'] ?? 0) > bytesMax + DISCARDED_BYTES_MAX) {
-    throw new GatewayError('FILE_OVERSIZED', { bytes: bytesMax });
+  if (Number(headers['content-length'] ?? 0) > bytes + DISCARDED_BYTES_MAX) {
+    throw new GatewayError('FILE_OVERSIZED', { bytes });
   }
 }
 
 async function receive(
   deps: ApiDeps,
-  { key, bytesMax }: LinkedUpload,
+  { key, bytes }: LinkedUpload,
   { body, pace }: { body: IncomingMessage; pace: UploadPace },
 ): Promise<void> {
   const count = new PieceCount(body);
-  const source = paced(body, count, (bytes) => pace.received(organizationOf(key), bytes));
+  const pieces = paced(body, count, (more) => pace.received(organizationOf(key), more));
   try {
-    await deps.files.receive(key, source, bytesMax);
+    await deps.files.receive(key, whole(pieces, bytes), bytes);
   } catch (error) {
     if (error instanceof GatewayError) {
       await discard(body, count);
@@ -140,6 +141,20 @@ async function receive(
     if (body.destroyed) throw new GatewayError('FILE_CUT_OFF', {}, error);
     throw error;
   }
+}
+
+/** The pieces of a file of `announced` bytes. Throws FILE_UNDERSIZED at the end of a shorter one: nothing is stored, so
+ *  the link stays valid. */
+async function* whole(
+  pieces: AsyncIterable<Uint8Array>,
+  announced: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    yield piece;
+  }
+  if (bytes < announced) throw new GatewayError('FILE_UNDERSIZED', { bytes, announced });
 }
 
 /** The body's pieces at the permitted rate. Throws FILE_IN_PIECES. */

@@ -76,6 +76,7 @@ export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   FILE_LINK_INVALID: 403,
   FILE_NOT_FOUND: 404,
   FILE_OVERSIZED: 413,
+  FILE_UNDERSIZED: 400,
   FILE_IN_PIECES: 413,
   FILE_CUT_OFF: 400,
   FILE_TYPE_UNEXPECTED: 415,

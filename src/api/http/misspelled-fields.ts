@@ -2,6 +2,7 @@
 // `initial_context`. Other unknown fields are ignored (contract §1).
 
 import { z } from 'zod';
+import { isNear } from '../../std/text/near-name.ts';
 import { childOf, intoUnion, memberOf } from './error-location.ts';
 
 interface Misspelling {
@@ -9,10 +10,6 @@ interface Misspelling {
   meant: string;
 }
 
-/** Shortest name that is compared: shorter ones resemble too many others. */
-const LENGTH_MIN = 5;
-/** Length from which two letters may be wrong. */
-const LONG = 9;
 /** Levels of a body that are searched; the next constants limit members of a level and items of a list. Bodies with
  *  more are stored JSON, not fields. */
 const DEPTH_MAX = 6;
@@ -56,32 +53,4 @@ function firstOf(
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function isNear(name: string, known: string): boolean {
-  if (Math.min(name.length, known.length) < LENGTH_MIN) return false;
-  const allowed = known.length >= LONG ? 2 : 1;
-  return Math.abs(name.length - known.length) <= allowed && editsBetween(name, known) <= allowed;
-}
-
-/** Number of letters added, left out, changed, or swapped with a neighbour (optimal string alignment distance). */
-function editsBetween(one: string, other: string): number {
-  let before: number[] = [];
-  let above = Array.from({ length: other.length + 1 }, (_none, j) => j);
-  for (let i = 1; i <= one.length; i += 1) {
-    const row = [i];
-    for (let j = 1; j <= other.length; j += 1) {
-      const cost = one[i - 1] === other[j - 1] ? 0 : 1;
-      const least = Math.min(at(above, j) + 1, at(row, j - 1) + 1, at(above, j - 1) + cost);
-      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
-      row.push(isSwap ? Math.min(least, at(before, j - 2) + 1) : least);
-    }
-    before = above;
-    above = row;
-  }
-  return at(above, other.length);
-}
-
-function at(row: readonly number[], index: number): number {
-  return row[index] ?? Number.POSITIVE_INFINITY;
 }

@@ -68,7 +68,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
           200: z.object({
             is_valid: z.literal(true),
             errors: z.array(z.never()),
-            /** Problems that keep the agent from working on this gateway in its current setup. */
+            /** Misspelt keys, and what keeps the agent from working on this gateway in its current setup. */
             warnings: z.array(workflowProblemSchema),
           }),
           ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'),

@@ -49,15 +49,19 @@ export class MediaWatchdog {
     this.watch(call);
   }
 
-  /** Watches a call whose answer webhook has come: without media it soon frees its place. */
+  /** Watches a call whose answer webhook has come, or whose answer the provider has reported: without media it soon
+   *  frees its place. */
   answered(call: UnconnectedCall): void {
-    this.watch(call, ANSWERED_MS);
+    // An inbound call may still ring at its provider when it asks for its answer.
+    const looks = call.run.callType === 'outbound' ? LOOKS_MAX : 0;
+    this.watch(call, ANSWERED_MS, looks);
   }
 
-  watch(call: UnconnectedCall, afterMs = LOOK_MS): void {
+  /** `looks`: checks that count as done, of those that a ringing call has. */
+  watch(call: UnconnectedCall, afterMs = LOOK_MS, looks = 0): void {
     const { clock, log, registry } = this.#deps;
     const { id } = call.run;
-    const tries = { looks: 0, failures: 0 };
+    const tries = { looks, failures: 0 };
     const schedule = (ms: number): void => {
       clock.after(ms, () => {
         this.#look(call, tries).then(

@@ -34,6 +34,7 @@ import { hangsUpOnMachines } from '../setup/answering-machine.ts';
 import type { CallConfirmation, CallStep, ProviderCall } from './call-confirmation.ts';
 import type { CallPreparation } from './call-preparation.ts';
 import type { CallRegistry } from './call-registry.ts';
+import type { MediaWatchdog } from './media-watchdog.ts';
 import { UnprovenReports } from './unproven-reports.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
 
@@ -51,6 +52,7 @@ export interface ProviderEventsDeps {
   registry: CallRegistry;
   preparation: Pick<CallPreparation, 'openMedia'>;
   unconnected: UnconnectedCalls;
+  watchdog: Pick<MediaWatchdog, 'answered'>;
   clock: Clock;
   log: Log;
 }
@@ -244,9 +246,18 @@ export class ProviderEvents {
     }
     if (!isFollowed) return;
     await this.#noteStatus(run.id, event);
+    if (isNew && event.status === 'in-progress') this.#watchAnswered(call);
     if (!isTerminal(event.status)) return;
     // A repeated delivery also gets here: the first one may have failed half-way.
     await this.#takeTerminal(call, event.status);
+  }
+
+  /** Watches an answered call for its media: no other callback may come, and no request for its answer. */
+  #watchAnswered(call: UnconnectedCall): void {
+    const { registry, watchdog } = this.#deps;
+    const { id, callType, state } = call.run;
+    const isWaiting = callType === 'outbound' && state === 'initialized' && registry.has(id);
+    if (isWaiting && !registry.connected(id)) watchdog.answered(call);
   }
 
   /** Logs a forward step of a call that this process runs. Another process numbers the events of its own calls. */

@@ -327,6 +327,12 @@ export interface ModelConfigurationTable {
   updated_at: Date;
 }
 
+export interface LogInAttemptTable {
+  name: string;
+  attempts: number;
+  ends_at: Date;
+}
+
 export interface WebhookNonceTable {
   provider: string;
   nonce: string;
@@ -365,6 +371,7 @@ export interface Tables {
   runs: RunTable;
   run_counts: RunCountTable;
   start_keys: StartKeyTable;
+  log_in_attempts: LogInAttemptTable;
   webhook_nonces: WebhookNonceTable;
   installations: InstallationTable;
   text_chats: TextChatTable;

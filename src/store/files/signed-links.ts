@@ -22,7 +22,8 @@ export interface LinkedUpload {
   key: string;
   /** The Content-Type that the upload must have. */
   contentType: string;
-  bytesMax: number;
+  /** Size of the file, as announced. */
+  bytes: number;
 }
 
 export interface FileLinksOptions {
@@ -54,7 +55,7 @@ export class FileLinks {
   /** Signs a link for PUT: a path with its query. `expiresInS` is limited to a week. */
   signUpload(upload: LinkedUpload & { expiresInS: number }): string {
     const expires = this.#endOf(upload.expiresInS);
-    const query = `expires=${expires}&type=${encoded(upload.contentType)}&size=${upload.bytesMax}`;
+    const query = `expires=${expires}&type=${encoded(upload.contentType)}&size=${upload.bytes}`;
     return this.#link(upload.key, query, uploadText(upload, expires));
   }
 
@@ -84,7 +85,7 @@ export class FileLinks {
     if (typeof type !== 'string' || typeof size !== 'string' || !/^\d{1,15}$/.test(size)) {
       throw new GatewayError('FILE_LINK_INVALID');
     }
-    const upload = { key: request.key, contentType: type, bytesMax: Number(size) };
+    const upload = { key: request.key, contentType: type, bytes: Number(size) };
     this.#check(request.query, (expires) => uploadText(upload, expires));
     return upload;
   }
@@ -130,8 +131,8 @@ function readText(file: LinkedFile, expires: number): string {
   return JSON.stringify(['GET', file.key, expires, file.inline, file.fileName]);
 }
 
-function uploadText({ key, contentType, bytesMax }: LinkedUpload, expires: number): string {
-  return JSON.stringify(['PUT', key, expires, contentType, bytesMax]);
+function uploadText({ key, contentType, bytes }: LinkedUpload, expires: number): string {
+  return JSON.stringify(['PUT', key, expires, contentType, bytes]);
 }
 
 function signature(key: Buffer, text: string): Buffer {

@@ -250,11 +250,7 @@ const CALLBACKS_KEY = 'telephony_status_callbacks';
 const PROVIDER_STATUS = 'provider_status';
 
 /** Columns that are final once the run is completed. */
-const FINAL = {
-  disposition: 'disposition',
-  durationS: 'duration_s',
-  endedAt: 'ended_at',
-} as const;
+const FINAL = { disposition: 'disposition', durationS: 'duration_s' } as const;
 /** Columns of objects that are merged by top-level key. */
 const MERGED = {
   initialContext: 'initial_context',
@@ -273,22 +269,15 @@ const PLAIN = {
 } as const;
 
 /** Assignments of an update; their right sides use the row before it. */
-function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
-  const changes: RawBuilder<unknown>[] = [];
-  if (patch.state !== undefined) changes.push(stateChange(patch.state));
-  if (patch.state === 'running') {
-    // The node with the media owns the run, whichever node dialled it.
-    changes.push(
-      sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
-      sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
-    );
-  }
+function changesOf(patch: RunPatch, context: StoreContext): RawBuilder<unknown>[] {
+  const changes = patch.state === undefined ? [] : stateChanges(patch.state, context);
   for (const [field, column] of entries(FINAL)) {
     const value = patch[field];
     if (value === undefined) continue;
     const name = sql.ref(column);
     changes.push(sql`${name} = case when state = 'completed' then ${name} else ${value} end`);
   }
+  if (patch.endedAt !== undefined) changes.push(endChange(patch.endedAt, patch.durationS ?? 0));
   for (const [field, column] of entries(MERGED)) {
     const value = patch[field];
     if (value === undefined) continue;
@@ -305,10 +294,29 @@ function changesOf(patch: RunPatch, { node, epoch }: StoreContext): RawBuilder<u
   return changes;
 }
 
+/** The end, final once the run is completed. A wall clock that was set back during the call gives an end before the
+ *  start: the call's length, which does not follow that clock, then gives the end. */
+function endChange(endedAt: Date, durationS: number): RawBuilder<unknown> {
+  const end = sql`${endedAt}::timestamptz`;
+  return sql`ended_at = case
+    when state = 'completed' then ended_at
+    when ${end} < started_at
+      then started_at + ${durationS}::double precision * interval '1 second'
+    else ${end}
+  end`;
+}
+
 /** The next state, only if it is later than the current one. */
-function stateChange(next: RunState): RawBuilder<unknown> {
+function stateChanges(next: RunState, { node, epoch }: StoreContext): RawBuilder<unknown>[] {
   const earlier = next === 'completed' ? ['initialized', 'running'] : ['initialized'];
-  return sql`state = case when state = any(${earlier}) then ${next} else state end`;
+  const state = sql`state = case when state = any(${earlier}) then ${next} else state end`;
+  if (next !== 'running') return [state];
+  // The node with the media owns the run, whichever node dialled it.
+  return [
+    state,
+    sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
+    sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
+  ];
 }
 
 function entries<F extends string, C extends string>(columns: Readonly<Record<F, C>>): [F, C][] {

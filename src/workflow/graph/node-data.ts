@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { WorkflowDefinition, WorkflowNode } from '../../model/workflow.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 import { edgeData } from './edge-data.ts';
+import { misspeltDataKeys, misspeltEdgeKeys } from './misspelt-keys.ts';
 import { PROMPT_MISSING } from './public-definition.ts';
 
 type Data = Record<string, unknown>;
@@ -18,20 +19,25 @@ export function withoutNulls(data: Data): Data {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null));
 }
 
-/** The definition without keys of `data` that the node type or the edge schema does not have. Nodes of unknown
- *  type keep theirs. No default is added. */
+/** The definition without keys of `data` that the node type or the edge schema does not have, which editors add.
+ *  Misspelt keys stay: `validate` names them. Nodes of unknown type keep theirs. No default is added. */
 export function stripUnknownData(definition: WorkflowDefinition): WorkflowDefinition {
   return {
     ...definition,
     nodes: definition.nodes.map((node) => {
       const type = nodeTypeOf(node.type);
-      return type === undefined ? node : { ...node, data: knownKeys(node.data, type.data, UNSEEN) };
+      if (type === undefined) return node;
+      const more = [...UNSEEN, ...misspeltDataKeys(node).map(({ path }) => path[0])];
+      return { ...node, data: knownKeys(node.data, type.data, more) };
     }),
-    edges: definition.edges.map((edge) => ({ ...edge, data: knownKeys(edge.data, edgeData) })),
+    edges: definition.edges.map((edge) => {
+      const more = misspeltEdgeKeys(edge.data).map(({ path }) => path[0]);
+      return { ...edge, data: knownKeys(edge.data, edgeData, more) };
+    }),
   };
 }
 
-function knownKeys(data: Data, schema: z.ZodObject, more: readonly string[] = []): Data {
+function knownKeys(data: Data, schema: z.ZodObject, more: readonly unknown[]): Data {
   return Object.fromEntries(
     Object.entries(data).filter(([key]) => Object.hasOwn(schema.shape, key) || more.includes(key)),
   );

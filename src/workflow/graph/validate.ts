@@ -13,6 +13,7 @@ import { nodeTypeOf, nodeTypes } from '../nodes/registry.ts';
 import { TRIGGER_PATH_LENGTH_MAX, TRIGGER_PATH_PATTERN } from '../nodes/trigger-node.ts';
 import { edgeData, isUnconditional } from './edge-data.ts';
 import { edgeFunctionName } from './edge-function.ts';
+import { misspeltDataKeys } from './misspelt-keys.ts';
 import { withoutNulls } from './node-data.ts';
 import { triggerPathOf } from './trigger-path.ts';
 
@@ -62,9 +63,9 @@ function schemaProblems({ nodes, edges }: WorkflowDefinition): WorkflowProblem[]
     ...nodes.flatMap((node) => {
       const type = nodeTypeOf(node.type);
       if (type === undefined) return [nodeProblem(node, 'type', `Unknown node type ${node.type}`)];
-      return dataProblems(type.data, node.data).map(({ field, message }) =>
-        nodeProblem(node, field, message),
-      );
+      const problems = dataProblems(type.data, node.data);
+      if (problems.length === 0) return effectProblems(node);
+      return problems.map(({ field, message }) => nodeProblem(node, field, message));
     }),
     ...edges.flatMap((edge) =>
       dataProblems(edgeData, edge.data).map(({ field, message }) =>
@@ -90,6 +91,31 @@ function dataProblems(
     field: ['data', ...issue.path].map(String).join('.'),
     message: `Value error, ${issue.message.toLowerCase()}`,
   }));
+}
+
+/** The problem of an enabled node that does nothing because the field that it needs is misspelt. */
+function effectProblems(node: WorkflowNode): WorkflowProblem[] {
+  const missing = missingIn(node);
+  if (missing === undefined) return [];
+  const { field, message } = missing;
+  const misspelt = misspeltDataKeys(node).find(({ meant }) => meant === field)?.path[0];
+  if (misspelt === undefined) return [];
+  const hint = `did you mean ${field} by ${misspelt}?`;
+  return [nodeProblem(node, `data.${field}`, `${message}: ${hint}`)];
+}
+
+/** Warnings about a valid definition: enabled nodes that do nothing, because a field is not filled in yet. */
+export function nodesWithoutEffect({ nodes }: WorkflowDefinition): WorkflowProblem[] {
+  return nodes.flatMap((node) => {
+    const missing = missingIn(node);
+    return missing === undefined
+      ? []
+      : [nodeProblem(node, `data.${missing.field}`, missing.message)];
+  });
+}
+
+function missingIn({ type, data }: WorkflowNode): { field: string; message: string } | undefined {
+  return nodeTypeOf(type)?.withoutEffect?.(withoutNulls(data));
 }
 
 /** Values that occur more than once, without repetition. */

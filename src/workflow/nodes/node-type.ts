@@ -123,6 +123,8 @@ export interface NodeType {
   review?(data: NodeData): ReviewSettings | undefined;
   /** Whether its `trigger_path` starts calls. */
   hasTriggerPath?: true;
+  /** The field that is missing, so that an enabled node does nothing; undefined if it has an effect. */
+  withoutEffect?(data: NodeData): { field: string; message: string } | undefined;
   /** The client's data in the stored form, with older keys replaced. */
   storedForm?(data: NodeData): NodeData;
 }

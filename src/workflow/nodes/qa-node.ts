@@ -90,6 +90,7 @@ export const qaNode = {
   category: 'integration',
   icon: 'ClipboardCheck',
   review,
+  withoutEffect,
   constraints: { ...UNCONSTRAINED, incomingMax: 0, outgoingMax: 0 },
   data,
   properties: {
@@ -154,6 +155,13 @@ const read = z.object({
   qa_voicemail_calls: lenient(data.shape.qa_voicemail_calls),
   qa_sample_rate: lenient(data.shape.qa_sample_rate),
 });
+
+function withoutEffect(sent: NodeData) {
+  const node = read.parse(sent);
+  if (!node.qa_enabled || node.qa_use_workflow_llm || node.qa_api_key) return undefined;
+  const message = 'QA Analysis with its own model and without qa_api_key reviews nothing';
+  return { field: 'qa_api_key', message };
+}
 
 function review(sent: NodeData): ReviewSettings | undefined {
   const node = read.parse(sent);

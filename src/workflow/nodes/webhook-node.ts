@@ -79,6 +79,7 @@ export const webhookNode = {
   category: 'integration',
   icon: 'Link2',
   webhook,
+  withoutEffect,
   constraints: { ...UNCONSTRAINED, incomingMax: 0, outgoingMax: 0 },
   data,
   properties: {
@@ -134,6 +135,12 @@ const read = z.object({
   custom_headers: z.array(z.unknown()).nullish().catch([]),
   payload_template: lenient(data.shape.payload_template),
 });
+
+function withoutEffect(sent: NodeData) {
+  const node = read.parse(sent);
+  if (!node.enabled || node.endpoint_url) return undefined;
+  return { field: 'endpoint_url', message: 'Webhook without endpoint_url sends nothing' };
+}
 
 function webhook(sent: NodeData): WebhookSettings | undefined {
   const node = read.parse(sent);

@@ -16,10 +16,11 @@ import type {
 } from '../../model/workflow.ts';
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
+import { misspeltKeyWarnings } from '../graph/misspelt-keys.ts';
 import { storedForm } from '../graph/node-data.ts';
 import { stepNodesIn } from '../graph/step-nodes.ts';
 import { mintTriggerPaths, triggerPathsOf } from '../graph/trigger-path.ts';
-import { validateDefinition } from '../graph/validate.ts';
+import { nodesWithoutEffect, validateDefinition } from '../graph/validate.ts';
 import { WorkflowRefused } from '../graph/workflow-refused.ts';
 import { nameCollisions, toolUuidsOf, unknownTools } from '../tools/tool-references.ts';
 
@@ -114,15 +115,21 @@ export async function requireValid(
   if (problems.length > 0) throw new WorkflowRefused('WORKFLOW_INVALID', problems);
 }
 
-/** Warnings about a valid version on this gateway: without a language model, everything that needs one. */
+/** Warnings about a valid version: misspelt keys, nodes that do nothing, and on a gateway without a language model
+ *  everything that needs one. */
 export function warningsOf(
-  { definition }: WorkflowVersion,
+  { definition, configurations }: WorkflowVersion,
   policy: DialoguePolicy,
 ): WorkflowProblem[] {
   const always = new Set(validateDefinition(definition, { full: true }).map(identity));
-  return validateDefinition(definition, { full: true, policy }).filter(
+  const ofPolicy = validateDefinition(definition, { full: true, policy }).filter(
     (problem) => !always.has(identity(problem)),
   );
+  return [
+    ...misspeltKeyWarnings(definition, configurations),
+    ...nodesWithoutEffect(definition),
+    ...ofPolicy,
+  ];
 }
 
 function identity({ kind, id, field, message }: WorkflowProblem): string {

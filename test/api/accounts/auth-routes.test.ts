@@ -201,18 +201,24 @@ describe('who asks', () => {
 describe('limits', () => {
   let clock: FakeClock;
   let api: Api | undefined;
+  /** Another process of the gateway. */
+  let second: Api | undefined;
   const from = (ip: string, headers: Record<string, string> = {}) => ({
     headers: { 'x-forwarded-for': ip, ...headers },
   });
 
   beforeEach(async () => {
     await api?.close();
-    clock = new FakeClock();
+    await second?.close();
+    clock = served.test.clock;
     const badKeys = { attemptsMax: 3, windowMs: 60_000 };
     const access = testAccess(clock, served.test.store.tokenKeys, { badKeys });
     api = await buildServer({ ...served.deps, access });
   });
-  afterAll(() => api?.close());
+  afterAll(async () => {
+    await api?.close();
+    await second?.close();
+  });
 
   const inject = async (
     url: string,
@@ -245,6 +251,26 @@ describe('limits', () => {
     expect(await logIn('192.0.2.99', { email: 'nobody@example.com' })).toEqual([401, null]);
     clock.advance(900_000);
     expect(await logIn('192.0.2.99', {})).toEqual([200, null]);
+  });
+
+  it('hold over all processes of a gateway', async () => {
+    await post('signup', ada);
+    const access = testAccess(clock, served.test.store.tokenKeys);
+    second = await buildServer({ ...served.deps, access });
+    const both = [api, second];
+    const ask = async (i: number, headers: Record<string, string>, password: string) => {
+      const payload = { ...ada, password };
+      const url = '/api/v1/auth/login';
+      const answer = await both[i % 2]?.inject({ method: 'POST', url, headers, payload });
+      return answer?.statusCode;
+    };
+    expect(await ask(0, from('192.0.2.200').headers, ada.password)).toBe(200);
+    const wrong: unknown[] = [];
+    for (let i = 0; i < 24; i++) wrong.push(await ask(i, from('192.0.2.1').headers, 'wrong'));
+    expect(wrong.filter((status) => status === 401)).toHaveLength(10);
+    expect(wrong.filter((status) => status === 429)).toHaveLength(14);
+    // The owner's client is known to the other process too.
+    expect(await ask(1, from('192.0.2.200').headers, ada.password)).toBe(200);
   });
 
   it('of wrong passwords do not lock out clients where the account has logged in before', async () => {

@@ -59,7 +59,7 @@ describe('a link for contacts', () => {
   });
 
   it('keeps the end of a very long name', async () => {
-    const { key, path } = await linkFor(10, { file_name: `${'long'.repeat(60)}.csv` });
+    const { key, path } = await linkFor(1, { file_name: `${'long'.repeat(60)}.csv` });
     expect(key).toMatch(/long\.csv$/);
     expect((await put(path, 'a')).status).toBe(200);
   });
@@ -79,7 +79,7 @@ describe('a link for contacts', () => {
 
 describe('a file that is sent', () => {
   it('is stored without a key, and answered with nothing', async () => {
-    const { path, key } = await linkFor(100);
+    const { path, key } = await linkFor(23);
     const { status, text: answer } = await put(path, 'phone_number\n+15550100\n');
     expect([status, answer]).toEqual([200, '']);
     expect(await stored(key)).toBe('phone_number\n+15550100\n');
@@ -102,10 +102,10 @@ describe('a file that is sent', () => {
     'application/csv',
     'application/vnd.ms-excel',
   ])('may come as %s, whichever type of CSV was announced', async (type) => {
-    const { path, key } = await linkFor(10, { file_name: 'CONTACTS.CSV' });
+    const { path, key } = await linkFor(1, { file_name: 'CONTACTS.CSV' });
     expect((await put(path, 'a', { 'content-type': type })).status).toBe(200);
     expect(await isStored(key)).toBe(true);
-    const announced = await linkFor(10, { content_type: type });
+    const announced = await linkFor(1, { content_type: type });
     expect((await put(announced.path, 'a')).status).toBe(200);
   });
 
@@ -124,6 +124,19 @@ describe('a file that is sent', () => {
     expect([status, body.detail]).toEqual([413, expect.stringContaining('10 bytes')]);
     expect(await isStored(key)).toBe(false);
     expect(unfinished()).toEqual([]);
+  });
+
+  it('has at least the bytes that were announced: a shorter one leaves its link valid', async () => {
+    const { path, key } = await linkFor(10);
+    for (const body of ['012345678', '']) {
+      const { status, body: refusal } = await put(path, body);
+      const words = `The file has ${body.length} of the 10 bytes that were announced for it`;
+      expect([status, refusal.detail]).toEqual([400, expect.stringContaining(words)]);
+      expect(await isStored(key)).toBe(false);
+      expect(unfinished()).toEqual([]);
+    }
+    expect((await put(path, '0123456789')).status).toBe(200);
+    expect(await stored(key)).toBe('0123456789');
   });
 
   it('is refused under a link that was changed, is over, or is for reading', async () => {
@@ -145,7 +158,7 @@ describe('a file that is sent', () => {
   });
 
   it('can be read under a link of its own, by those of its organization', async () => {
-    const { path, key } = await linkFor(10);
+    const { path, key } = await linkFor(3);
     await put(path, 'a,b');
     const { url } = await ok('GET', `/s3/signed-url?key=${key}`);
     const { bytes, headers } = await call('GET', url.slice(PUBLIC_URL.length), { key: null });
@@ -245,8 +258,8 @@ describe('over a connection', () => {
     out.destroy();
     while (unfinished().length > 0) await new Promise((resolve) => setImmediate(resolve));
     expect(await isStored(key)).toBe(false);
-    expect((await put(path, 'whole')).status).toBe(200);
-    expect(await stored(key)).toBe('whole');
+    expect((await put(path, 'whole'.repeat(200))).status).toBe(200);
+    expect(await stored(key)).toBe('whole'.repeat(200));
     const faults = served.test.lines().filter(({ level }) => level === 'error');
     expect(faults).toEqual([]);
   });
@@ -262,9 +275,9 @@ describe('over a connection', () => {
       slow.push({ out, answer });
     }
     while (unfinished().length < 24) await new Promise((resolve) => setImmediate(resolve));
-    const { path: own } = await linkFor(10);
+    const { path: own } = await linkFor(3);
     expect((await put(own, 'own')).status).toBe(503);
-    const body = { file_name: 'contacts.csv', file_size: 10 };
+    const body = { file_name: 'contacts.csv', file_size: 5 };
     const link = await call('POST', '/api/v1/s3/presigned-upload-url', { body, key: apiKey });
     const other = link.body.upload_url.slice(PUBLIC_URL.length);
     expect((await put(other, 'other')).status).toBe(200);
@@ -327,10 +340,10 @@ describe('a file in very small chunks', () => {
   const clock = new FakeClock();
   afterEach(() => api.close());
 
-  async function sendChunks(count: number) {
+  async function sendChunks(count: number, bytes = count) {
     api = await buildServer({ ...served.deps, clock });
     await api.listen({ port: 0, host: '127.0.0.1' });
-    const { path, key } = await linkFor(1_000_000);
+    const { path, key } = await linkFor(bytes);
     const client = connect((api.server.address() as AddressInfo).port, '127.0.0.1');
     client.on('error', () => undefined); // Writing on into a connection that is gone.
     const head = 'Host: a\r\nContent-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\n';

@@ -340,6 +340,65 @@ describe('versions of a workflow', () => {
     });
   });
 
+  it('with misspelt keys keep them, and validate names the keys that were meant', async () => {
+    const { id } = await create();
+    const [start, end] = smallWorkflow.nodes;
+    const definition = {
+      ...smallWorkflow,
+      nodes: [{ ...start, data: { ...start?.data, tool_uids: ['t'] } }, end],
+    };
+    const settings = { max_call_duraton: 60, sst: {} };
+    const body = { workflow_definition: definition, workflow_configurations: settings };
+    const updated = await ok('PUT', `/workflow/${id}`, body);
+    expect(updated.workflow_configurations).toEqual(settings);
+    const { warnings } = await ok('POST', `/workflow/${id}/validate`);
+    expect(warnings).toEqual(
+      expect.arrayContaining([
+        {
+          kind: 'node',
+          id: '1',
+          field: 'data.tool_uids',
+          message: 'Unknown key tool_uids has no effect: did you mean tool_uuids?',
+        },
+        {
+          kind: 'workflow',
+          id: null,
+          field: 'workflow_configurations.max_call_duraton',
+          message: 'Unknown key max_call_duraton has no effect: did you mean max_call_duration?',
+        },
+        {
+          kind: 'workflow',
+          id: null,
+          field: 'workflow_configurations.sst',
+          message: 'Unknown key sst has no effect: did you mean model_overrides.stt?',
+        },
+      ]),
+    );
+  });
+
+  it.each(['POST', 'PUT'])(
+    'with a webhook that a misspelt key leaves without effect are not valid: %s',
+    async (method) => {
+      const webhook = {
+        id: 'w',
+        type: 'webhook',
+        position: { x: 0, y: 0 },
+        data: { name: 'CRM', url: 'https://crm.example.com' },
+      };
+      const definition = { ...smallWorkflow, nodes: [...smallWorkflow.nodes, webhook] };
+      const { id } = await create(method === 'POST' ? definition : smallWorkflow);
+      if (method === 'PUT') await ok('PUT', `/workflow/${id}`, { workflow_definition: definition });
+      else await ok('POST', `/workflow/${id}/create-draft`);
+      for (const path of ['validate', 'publish']) {
+        const [status, detail] = await refusal('POST', `/workflow/${id}/${path}`);
+        const message =
+          'Webhook without endpoint_url sends nothing: did you mean endpoint_url by url?';
+        const errors = [{ kind: 'node', id: 'w', field: 'data.endpoint_url', message }];
+        expect([status, detail]).toEqual([422, { is_valid: false, errors }]);
+      }
+    },
+  );
+
   it('that are incomplete are not valid and not published (A.3)', async () => {
     const { id } = await create({});
     await ok('POST', `/workflow/${id}/create-draft`);

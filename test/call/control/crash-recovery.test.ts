@@ -88,6 +88,23 @@ describe('a call that is dialled and of which no event follows', () => {
     expect(harness.hangUps).toHaveLength(1);
   });
 
+  it.each(['in-progress', 'queued', 'ringing'])(
+    'ends 30 s after the report of its answer, if nothing else comes and the provider says %s',
+    async (status) => {
+      const harness = await held.harness.prepare();
+      says(harness, { status: 200, body: { sid: CALL, status } });
+      const { runId } = await harness.start();
+      await harness.status(runId, 'CallStatus=ringing&SequenceNumber=1');
+      await harness.pass(10_000);
+      await harness.status(runId, 'CallStatus=in-progress&SequenceNumber=2');
+      await harness.pass(29_000);
+      expect((await harness.run(runId)).state).toBe('initialized');
+      await harness.passThrough(() => questions(harness).length === 1);
+      expect((await harness.ended({ id: runId })).disposition).toBe('system_connect_error');
+      expect(harness.hangUps).toHaveLength(1);
+    },
+  );
+
   it('and was inbound gives its place back 30 s after its webhook, if no media come', async () => {
     const harness = await held.harness.prepare();
     says(harness, { status: 200, body: { sid: CALL, status: 'in-progress' } });

@@ -90,7 +90,7 @@ describe('file links', () => {
 
   it('grants the sending of one file of that type and size, and only that', () => {
     const { clock, links } = make();
-    const upload = { key: 'campaigns/7/a.csv', contentType: 'text/csv', bytesMax: 10_000 };
+    const upload = { key: 'campaigns/7/a.csv', contentType: 'text/csv', bytes: 10_000 };
     const { key, query } = request(links.signUpload({ ...upload, expiresInS: 60 }));
     expect(links.verifyUpload({ key, query })).toEqual(upload);
     const later = `${Number(query['expires']) + 1}`;

@@ -251,6 +251,17 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(after?.annotations).toEqual({ tags: ['late'] });
   });
 
+  // A clock that was set back gave an end before the start.
+  it('ends after its start by its length where the wall clock was set back', async () => {
+    const run = await start(at, await bench(at));
+    const { runs } = at.store;
+    const startedAt = new Date(at.clock.now());
+    const endedAt = new Date(at.clock.now() - 3_600_000);
+    await runs.patch(run.id, { state: 'running', startedAt });
+    const after = await runs.patch(run.id, { state: 'completed', durationS: 12.5, endedAt });
+    expect(after?.endedAt).toEqual(new Date(startedAt.getTime() + 12_500));
+  });
+
   it('changes nothing for an empty patch, and finds no run of another organization', async () => {
     const run = await start(at, await bench(at));
     const { runs } = at.store;

@@ -33,6 +33,19 @@ describe("a node's data", () => {
   });
 });
 
+describe('a misspelt key', () => {
+  it('stays in the data of nodes and edges, so that validate can name it', () => {
+    const given = definition(
+      [
+        agent('1', { tool_uids: ['t'] }),
+        { id: 'w', type: 'webhook', data: { name: 'W', url: 'u' } },
+      ],
+      [edge('1', 'w', { transition_speach: 'One moment.' })],
+    );
+    expect(stripUnknownData(given)).toEqual(given);
+  });
+});
+
 describe('what a client could not see', () => {
   const filters = { mcp_tool_filters: { m: ['t'] } };
   const stored = definition([agent('1', { ...filters, invalid: true }), agent('2', filters)]);

@@ -124,6 +124,38 @@ describe('validation of a workflow', () => {
     expect(validateDefinition(given, full)).toMatchObject([{ kind: 'node', id: 'x', field }]);
   });
 
+  it.each([
+    [
+      'webhook',
+      { url: 'https://a.example' },
+      'data.endpoint_url',
+      'did you mean endpoint_url by url?',
+    ],
+    ['webhook', { url: 'https://a.example', endpoint_url: '' }, 'data.endpoint_url', 'by url?'],
+    ['webhook', { endpoint_ulr: 'https://a.example' }, 'data.endpoint_url', 'by endpoint_ulr?'],
+    ['webhook', { endpointUrl: 'https://a.example' }, 'data.endpoint_url', 'by endpointUrl?'],
+    ['qa', { qa_use_workflow_llm: false, api_key: 'k' }, 'data.qa_api_key', 'by api_key?'],
+  ])(
+    'refuses a node that a misspelt key leaves without effect: %s %j',
+    (type, data, field, message) => {
+      const given = definition([start('1'), { id: 'x', type, data: { name: 'X', ...data } }]);
+      expect(validateDefinition(given, full)).toEqual([
+        { kind: 'node', id: 'x', field, message: expect.stringContaining(message) },
+      ]);
+      expect(validateDefinition(given, { full: false })).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['webhook', {}],
+    ['webhook', { url: 'https://a.example', enabled: false }],
+    ['qa', { api_key: 'k', qa_enabled: false, qa_use_workflow_llm: false }],
+    ['qa', {}],
+  ])('allows a node that is unfinished or switched off: %s %j', (type, data) => {
+    const given = definition([start('1'), { id: 'x', type, data: { name: 'X', ...data } }]);
+    expect(messages(given)).toEqual([]);
+  });
+
   it('counts several edges between the same two nodes once', () => {
     const twice = [edge('1', '2', { label: 'yes' }), edge('1', '2', { label: 'no' })];
     expect(messages(definition([start('1'), end('2')], twice))).toEqual([]);
