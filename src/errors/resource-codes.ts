@@ -235,7 +235,7 @@ export const resourceErrors = {
   },
   FILE_UNDERSIZED: {
     retry: true,
-    text: 'The file has {bytes} of the {announced} bytes that were announced for it. Send all of it: the link is still valid.',
+    text: 'The file has fewer than the {bytes} bytes that were announced for it. Send all of it: the link is still valid.',
   },
   FILE_IN_PIECES: {
     retry: false,

@@ -154,7 +154,7 @@ async function* whole(
     bytes += piece.length;
     yield piece;
   }
-  if (bytes < announced) throw new GatewayError('FILE_UNDERSIZED', { bytes, announced });
+  if (bytes < announced) throw new GatewayError('FILE_UNDERSIZED', { bytes: announced });
 }
 
 /** The body's pieces at the permitted rate. Throws FILE_IN_PIECES. */

@@ -130,7 +130,7 @@ describe('a file that is sent', () => {
     const { path, key } = await linkFor(10);
     for (const body of ['012345678', '']) {
       const { status, body: refusal } = await put(path, body);
-      const words = `The file has ${body.length} of the 10 bytes that were announced for it`;
+      const words = 'The file has fewer than the 10 bytes that were announced for it';
       expect([status, refusal.detail]).toEqual([400, expect.stringContaining(words)]);
       expect(await isStored(key)).toBe(false);
       expect(unfinished()).toEqual([]);
