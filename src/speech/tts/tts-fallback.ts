@@ -62,8 +62,7 @@ async function fixedLine(
   const entry = line.current();
   if (entry === undefined) return false;
   const voice = request.voice ?? entry.voice;
-  const isAhead =
-    request.isAhead === true && entry.service.kept?.(request.text, voice) === undefined;
+  const isAhead = request.isAhead === true && isNew(entry.service, request.text, voice);
   if (isAhead && !line.admitAhead(entry)) return true;
   const parts: Int16Array[] = [];
   const buffer: SpeechListener = {
@@ -81,4 +80,9 @@ async function fixedLine(
   }
   for (const samples of parts) listener.onAudio(samples);
   return parts.length > 0;
+}
+
+/** Whether the line is neither cached nor under way, so that it costs a request. */
+function isNew(service: TextToSpeech, text: string, voice: string | undefined): boolean {
+  return service.kept?.(text, voice) === undefined && service.isUnderWay?.(text, voice) !== true;
 }
