@@ -35,6 +35,8 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
     isLatinOnly: first.service.isLatinOnly === true,
     stream,
     async synthesize(request, listener, signal) {
+      // Audio that cannot be kept is paid again in the call.
+      if (request.isAhead === true && request.isFixed !== true) return;
       if (request.isFixed !== true || !(await fixedLine(line, request, listener, signal))) {
         await byStream(request, listener, signal);
       }

@@ -2,8 +2,10 @@
 // by its requests, which are paid.
 
 import { expect, it } from 'vitest';
+import { serviceSeconds } from '../../../src/metrics/speech-metrics.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
+import { createFlite } from '../../../src/speech/tts/flite/flite.ts';
 import { serviceVoice } from '../../../src/speech/tts/service-voice.ts';
 import type { SpeechListener, SpeechRequest, TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
@@ -77,6 +79,45 @@ async function burst(clock: FakeClock, open: () => TextToSpeech) {
   await Promise.all(all);
   return heard;
 }
+
+/** A thread that gives as many samples as it has rendered sentences so far, late. */
+const counting = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    let jobs = 0;
+    parentPort.on('message', ({ id }) => {
+      jobs += 1;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      const speech = { samples: new Int16Array(jobs), words: [] };
+      parentPort.postMessage({ id, speech, failure: '' });
+    });`)}`,
+);
+
+const renderings = async () => {
+  const { values } = await serviceSeconds.get();
+  const counts = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);
+  return counts.find(({ labels }) => labels.service === 'flite')?.value ?? 0;
+};
+
+it('the embedded voice renders each line once, and counts one rendering', async () => {
+  const clock = new FakeClock();
+  const speech = await createFlite({ clock, log: quietLog().log, workers: 1, entry: counting });
+  const before = await renderings();
+  const request = { voice: undefined, isFixed: true, isAhead: true };
+  const says = async (text: string) => {
+    const line = new Line();
+    await speech.synthesize({ ...request, text }, line, new AbortController().signal);
+    return line.samples;
+  };
+  const heard = await Promise.all(
+    Array.from({ length: CALLS }, (_, nth) => Promise.all(LINES.map((line) => says(`${line}${nth % 2 ? ' ' : ''}`)))),
+  );
+  for (const each of heard) expect(each).toEqual(heard[0]);
+  // After the greeting at the start and the ten lines.
+  expect(await says('The last one.')).toBe(1 + LINES.length + 1);
+  expect((await renderings()) - before).toBe(LINES.length + 1);
+  await speech.close();
+});
 
 it('a service is asked once for each line of a hundred calls, which all get it; one of them counts it', async () => {
   const clock = new FakeClock();

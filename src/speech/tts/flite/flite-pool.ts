@@ -97,6 +97,11 @@ export class FlitePool {
     }
   }
 
+  /** Whether the sentence waits for a thread or is being rendered. */
+  isUnderWay(what: { text: string; voice: string }): boolean {
+    return this.#renderings.has(keyOf(what));
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     const error = closedFault();
@@ -160,8 +165,9 @@ export class FlitePool {
   }
 
   /** The waiting or running rendering of this text, or a new one. Throws TTS_* if the queue is full. */
-  #renderingOf({ text, voice }: { text: string; voice: string }, limits: SpeakLimits): Rendering {
-    const key = `${voice}\n${text}`;
+  #renderingOf(what: { text: string; voice: string }, limits: SpeakLimits): Rendering {
+    const { text, voice } = what;
+    const key = keyOf(what);
     const isAhead = limits.isAhead === true;
     const found = this.#renderings.get(key);
     if (found !== undefined) {
@@ -186,6 +192,10 @@ export class FlitePool {
     queue.push(rendering);
     return rendering;
   }
+}
+
+function keyOf({ text, voice }: { text: string; voice: string }): string {
+  return `${voice}\n${text.replace(/\s+/g, ' ').trim()}`;
 }
 
 function closedFault(): GatewayError {

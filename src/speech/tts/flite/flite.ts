@@ -66,6 +66,8 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
     signal: AbortSignal,
   ): Promise<CachedSpeech> {
     const startedAt = clock.monotonicMs();
+    const isShared = pool.isUnderWay({ text, voice });
+    promptCache.inc({ result: isShared ? 'shared' : 'miss' });
     const observe = (result: string) => {
       const seconds = (clock.monotonicMs() - startedAt) / 1_000;
       serviceSeconds.observe({ kind: 'tts', service: 'flite', result }, seconds);
@@ -73,7 +75,8 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
     try {
       const limits = { deadlineMs: isAhead ? AHEAD_MS_MAX : deadlineMs, signal, isAhead };
       const speech = await pool.speak({ text, voice }, limits);
-      observe('ok');
+      // One observation for each rendering, however many calls wait for it.
+      if (!isShared) observe('ok');
       return speech;
     } catch (error) {
       if (error instanceof GatewayError) observe(error.code);
@@ -91,7 +94,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
       const voice = knownVoice(request.voice) ?? options.voice ?? 'slt';
       if (!/[\p{L}\p{N}]/u.test(request.text)) return;
       const cached = cache.find(voice, request.text);
-      promptCache.inc({ result: cached === undefined ? 'miss' : 'hit' });
+      if (cached !== undefined) promptCache.inc({ result: 'hit' });
       const speech = cached ?? (await render(request, voice, signal));
       signal.throwIfAborted();
       deliver(speech, listener);
