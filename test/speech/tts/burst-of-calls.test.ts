@@ -110,7 +110,9 @@ it('the embedded voice renders each line once, and counts one rendering', async 
     return line.samples;
   };
   const heard = await Promise.all(
-    Array.from({ length: CALLS }, (_, nth) => Promise.all(LINES.map((line) => says(`${line}${nth % 2 ? ' ' : ''}`)))),
+    Array.from({ length: CALLS }, (_, nth) =>
+      Promise.all(LINES.map((line) => says(`${line}${nth % 2 ? ' ' : ''}`))),
+    ),
   );
   for (const each of heard) expect(each).toEqual(heard[0]);
   // After the greeting at the start and the ten lines.
