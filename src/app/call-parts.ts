@@ -34,6 +34,7 @@ import type { EventLog } from '../call/log/event-log.ts';
 import { AccountPace } from '../call/outbound/account-pace.ts';
 import { CampaignCalls } from '../call/outbound/campaign-calls.ts';
 import type { CampaignPlanDeps } from '../call/outbound/campaign-plans.ts';
+import { CampaignWords } from '../call/outbound/campaign-words.ts';
 import { ProviderDial } from '../call/outbound/dial.ts';
 import { DialPace } from '../call/outbound/dial-pace.ts';
 import { DialRecord } from '../call/outbound/dial-record.ts';
@@ -124,6 +125,7 @@ export function createCallControl(parts: CallParts): CallControl {
     store,
     dial,
     pace: new DialPace(clock),
+    words: new CampaignWords(parts),
     connect,
     takesCalls: () => intake.refusal() === undefined,
   });

@@ -39,7 +39,7 @@ export const modelTokens = new Counter({
 });
 export const promptCache = new Counter({
   name: 'patchbay_prompt_cache_total',
-  help: 'Prompts looked up in the cache of rendered speech',
+  help: 'Prompts looked up in the cache of rendered speech: hit, shared (another call has it rendered at the moment) or miss (rendered)',
   labelNames: ['result'] as const,
   registers,
 });

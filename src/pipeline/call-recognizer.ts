@@ -1,6 +1,6 @@
 // The call's recogniser, from the start of listening until a fault. Turn-taking gets its results, and it gets what
 // turn-taking detects of the caller's voice. Without one the caller has the keypad, until a node with other
-// recognisers.
+// recognisers, or until those that failed work again: they are opened again after a pause.
 
 import { FRAME_MS, FRAME_SAMPLES } from '../audio/pcm.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
@@ -20,6 +20,9 @@ import type { RecognizerControls } from './turn/turn-taking-options.ts';
 /** Time without audio of the caller, who is on hold or whose line sends none, after which the recogniser gets silence:
  *  services end a session that gets nothing, some within 10 s. */
 const NO_AUDIO_MS = 1_000;
+/** Pause before recognisers that all failed are opened again. Doubled each time that they fail again without a word. */
+const PAUSE_MS = 5_000;
+const PAUSE_MS_MAX = 60_000;
 const SILENCE = new Int16Array(FRAME_SAMPLES);
 
 export interface CallRecognizerOptions {
@@ -40,6 +43,11 @@ export class CallRecognizer implements RecognizerControls {
   #withoutAudioMs = 0;
   /** Whether all recognisers failed, and no other one has recognised words since. */
   #isLost = false;
+  /** Length of the pause before they are opened again, and what is left of it. */
+  #pauseMs = PAUSE_MS;
+  #pauseLeftMs = 0;
+  /** Whether they are open again after a pause, without a word so far. */
+  #isAgain = false;
 
   constructor(options: CallRecognizerOptions) {
     this.#options = options;
@@ -56,11 +64,13 @@ export class CallRecognizer implements RecognizerControls {
     // The recogniser with the audio must return the last words.
     if (list === this.#list || this.#isFinishing) return;
     this.#list = list;
-    if (this.#isLost && this.#recognizer === undefined) this.#openAgain();
-    else this.#recognizer?.switchTo?.(list);
+    if (this.#isLost && this.#recognizer === undefined) {
+      this.#isAgain = false;
+      this.#openAgain();
+    } else this.#recognizer?.switchTo?.(list);
   }
 
-  /** Opens recognisers again: the services of another node may work. */
+  /** Opens recognisers again: the services of another node may work, or those that failed. */
   #openAgain(): void {
     const { stt } = this.#options;
     if (stt === undefined || this.#turnTaking === undefined) return;
@@ -76,9 +86,19 @@ export class CallRecognizer implements RecognizerControls {
 
   /** Takes a tick, `strideMs` after the last one. */
   tick(strideMs: number): void {
+    this.#rest(strideMs);
     this.#withoutAudioMs += strideMs;
     if (this.#withoutAudioMs <= NO_AUDIO_MS) return;
     for (let ms = 0; ms < strideMs; ms += FRAME_MS) this.#recognizer?.push(SILENCE);
+  }
+
+  /** Passes a part of the pause after which recognisers are opened again. */
+  #rest(strideMs: number): void {
+    if (!this.#isLost || this.#recognizer !== undefined || this.#isFinishing) return;
+    this.#pauseLeftMs -= strideMs;
+    if (this.#pauseLeftMs > 0) return;
+    this.#isAgain = true;
+    this.#openAgain();
   }
 
   speechStarted(): void {
@@ -149,7 +169,10 @@ export class CallRecognizer implements RecognizerControls {
     this.#recognizer?.close();
     this.#recognizer = undefined;
     turnTaking.recognizerLost();
-    onFault(error);
+    this.#pauseMs = this.#isAgain ? Math.min(2 * this.#pauseMs, PAUSE_MS_MAX) : PAUSE_MS;
+    this.#pauseLeftMs = this.#pauseMs;
+    // The same fault after a pause is no news.
+    if (!this.#isAgain) onFault(error);
     if (this.#isLost) return;
     this.#isLost = true;
     events.defer({ type: 'recognizer-lost' });
@@ -158,6 +181,7 @@ export class CallRecognizer implements RecognizerControls {
   #understood({ text }: RecognizedWords): void {
     if (!this.#isLost || text === '') return;
     this.#isLost = false;
+    this.#isAgain = false;
     this.#options.events.defer({ type: 'recognizer-restored' });
   }
 

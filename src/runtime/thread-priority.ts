@@ -1,9 +1,10 @@
 // Thread priority: the niceness of each thread for the kernel's scheduler, so that threads with a 20 ms deadline run
 // first when processors are short. Linux only, where each thread has its own niceness (sched(7), setpriority(2)).
 
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import type { Fault } from './self-test-report.ts';
+import { ownThreadId } from './thread-work.ts';
 
 /** Steps for background threads. Ten steps of niceness leave a tenth of the processor time against a busy thread:
  *  garbage collection takes 100 ms of four threads, which would leave the event loop a fifth. */
@@ -24,8 +25,6 @@ const PROCESS_STEPS = 3;
 const SERVING_ASIDE_STEPS = 5;
 const NICENESS_MAX = 19;
 const THREADS = '/proc/self/task';
-/** Link to `<process>/task/<thread>`. */
-const THIS_THREAD = '/proc/thread-self';
 
 /** Raises the event loop above all threads that run beside it: those of the engine (garbage collection, compilation)
  *  and of file access. Call it in the main thread; later threads inherit its priority until they lower themselves.
@@ -67,11 +66,8 @@ export function yieldToAllThreads(): void {
 }
 
 function lowerThisThread(steps: number): void {
-  try {
-    yieldBy(Number(readlinkSync(THIS_THREAD).split('/').at(-1)), steps);
-  } catch {
-    // Not Linux.
-  }
+  const thread = ownThreadId();
+  if (thread !== 0) yieldBy(thread, steps);
 }
 
 function threads(): number[] {

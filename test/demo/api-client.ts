@@ -1,6 +1,7 @@
 // The public HTTP API as a client sees it: only what the demo and the measurements need, answers checked.
 
 import { z } from 'zod';
+import { machine } from './machine-pace.ts';
 
 const REQUEST_MS_MAX = 15_000;
 /** The gateway's own limit is 55 s. */
@@ -169,7 +170,7 @@ export class ApiClient {
       method: 'PUT',
       headers: { 'Content-Type': 'audio/wav' },
       body: new Uint8Array(wav),
-      signal: AbortSignal.timeout(REQUEST_MS_MAX),
+      signal: AbortSignal.timeout(machine.scaled(REQUEST_MS_MAX)),
     });
     if (!sent.ok) throw new Error(`PUT ${url}: ${sent.status} ${await sent.text()}`);
     const recording = { recording_id: name, transcript, storage_key: key };
@@ -235,7 +236,7 @@ export class ApiClient {
   ): Promise<unknown> {
     const response = await fetch(this.#base + path, {
       method,
-      signal: AbortSignal.timeout(msMax),
+      signal: AbortSignal.timeout(machine.scaled(msMax)),
       headers: {
         'X-API-Key': this.#key,
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
@@ -250,7 +251,9 @@ export class ApiClient {
 
 /** A file behind a URL that works as it is. */
 export async function download(url: string): Promise<Buffer> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_MS_MAX) });
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(machine.scaled(REQUEST_MS_MAX)),
+  });
   if (!response.ok) throw new Error(`GET ${url}: ${response.status}`);
   return Buffer.from(await response.arrayBuffer());
 }

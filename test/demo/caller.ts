@@ -3,6 +3,7 @@
 // one frame heard is 20 ms, and what it wishes to say is handed to whoever plays the provider.
 
 import { FRAME_MS, FRAME_SAMPLES, samplesToMs } from '../../src/audio/pcm.ts';
+import { SLOW_MIN } from './machine-pace.ts';
 
 /** One thing to say (or to press) and when. */
 export interface CallerLine {
@@ -31,6 +32,8 @@ export interface CallerFacts {
 
 /** A frame this loud (root mean square of 16-bit samples) is speech: far above line noise and fades. */
 const LOUD_RMS = 250;
+/** A slow machine makes pauses within what the agent says; a person waits for its end, but not for ever. */
+const SLOWNESS_MAX = 4;
 /** The agent has fallen silent once nothing was heard for this long: longer than its pauses between words. */
 const SILENCE_MS = 240;
 
@@ -42,6 +45,7 @@ export class Caller {
     heardSpeechMs: 0,
   };
   readonly #lines: readonly CallerLine[];
+  readonly #pace: { readonly slowness: number };
   /** Frames since the call began. */
   #frames = 0;
   #line = 0;
@@ -55,8 +59,10 @@ export class Caller {
     | { startedMs: number; byKeys: boolean; fact: CallerFacts['interruptions'][number] }
     | undefined;
 
-  constructor(lines: readonly CallerLine[]) {
+  /** `pace.slowness`: factor by which the machine is slower than a free one. */
+  constructor(lines: readonly CallerLine[], pace: { readonly slowness: number } = { slowness: 1 }) {
     this.#lines = lines;
+    this.#pace = pace;
   }
 
   /** Hears one frame of 160 samples (borrowed); a line that begins with the next frame, if any. */
@@ -111,9 +117,12 @@ export class Caller {
 
   #isTurnFor(line: CallerLine, nowMs: number): boolean {
     if (this.#speechStartedMs === undefined) return false;
-    return line.when === 'interrupt'
-      ? nowMs - this.#speechStartedMs >= line.afterMs
-      : nowMs - this.#lastLoudMs >= line.afterMs;
+    const slowness = Math.min(this.#pace.slowness, SLOWNESS_MAX);
+    const silentMs = nowMs - this.#lastLoudMs;
+    if (line.when === 'answer') return silentMs >= line.afterMs * slowness;
+    // Who finds the agent between two sentences waits for the next one.
+    const isSpoken = slowness < SLOW_MIN || silentMs < SILENCE_MS;
+    return isSpoken && nowMs - this.#speechStartedMs >= line.afterMs;
   }
 
   #begin(line: CallerLine, beginsMs: number): void {

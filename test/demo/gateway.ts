@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
+import { machine } from './machine-pace.ts';
 
 /** The first start makes a database and starts three processes beside it, each of which loads for seconds on a small
  *  machine; 85 s were seen where twenty other processes wanted its two cores. */
@@ -76,9 +77,9 @@ export class Gateway {
   /** Resolves once the gateway is healthy; throws if it ends or takes too long. */
   static async start(options: GatewayOptions): Promise<Gateway> {
     const gateway = new Gateway(options);
-    const deadline = Date.now() + START_MS_MAX;
+    const wait = machine.wait(START_MS_MAX);
     while (!(await gateway.#isHealthy())) {
-      if (gateway.#exitCode !== undefined || Date.now() > deadline) {
+      if (gateway.#exitCode !== undefined || wait.isOver) {
         await gateway.kill();
         throw new Error(`The gateway did not start; see ${options.logFile}`);
       }
@@ -93,16 +94,13 @@ export class Gateway {
 
   /** The first API key, which is printed at the first start of a data folder only. */
   async firstKey(): Promise<string> {
-    const late = new Promise<never>((_, reject) => {
-      setTimeout(() => reject(new Error('The gateway printed no API key')), KEY_MS_MAX).unref();
-    });
-    return await Promise.race([this.#key, late]);
+    return await machine.within(KEY_MS_MAX, 'The gateway printed no API key', this.#key);
   }
 
   /** Asks it to finish and leave; its exit code, or null if it had to be killed, after `msMax` milliseconds. */
   async stop(msMax = STOP_MS_MAX): Promise<number | null> {
     this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), msMax);
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), machine.scaled(msMax));
     const code = await this.#exited;
     clearTimeout(timer);
     return code;
@@ -120,7 +118,7 @@ export class Gateway {
 
   async #isHealthy(): Promise<boolean> {
     try {
-      const signal = AbortSignal.timeout(1_000);
+      const signal = AbortSignal.timeout(machine.scaled(1_000));
       return (await fetch(`${this.url}/api/v1/health`, { signal })).ok;
     } catch {
       return false; // Nobody listens yet.

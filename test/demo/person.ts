@@ -5,8 +5,9 @@ import { FRAME_MS, FRAME_SAMPLES } from '../../src/audio/pcm.ts';
 import { pcmu } from '../../src/codec/g711.ts';
 import type { HostedCall } from '../fakes/hosted/hosted-call.ts';
 import { Caller, type CallerFacts, type CallerLine, rms } from './caller.ts';
+import { machine } from './machine-pace.ts';
 
-/** Nobody waits longer than this on a dead line. */
+/** Nobody waits longer than this on a dead line, on a free machine. */
 const PATIENCE_MS = 20_000;
 const LOUD_RMS = 250;
 
@@ -21,7 +22,7 @@ export async function holdCall(
   lines: readonly CallerLine[],
   onLine: (line: CallerLine) => void = () => undefined,
 ): Promise<PersonReport> {
-  const caller = new Caller(lines);
+  const caller = new Caller(lines, machine);
   const frame = new Int16Array(FRAME_SAMPLES);
   let heardBytes = 0;
   let silentMs = 0;
@@ -39,7 +40,7 @@ export async function holdCall(
       onLine(line);
       perform(call, line);
     }
-    if (silentMs > PATIENCE_MS) call.hangUp();
+    if (silentMs > machine.scaled(PATIENCE_MS)) call.hangUp();
   }, FRAME_MS);
   await call.ended;
   clearInterval(timer);

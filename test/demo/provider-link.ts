@@ -3,8 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { z } from 'zod';
 import type { ProviderName } from '../../src/model/provider.ts';
+import { machine } from './machine-pace.ts';
 
-/** A whole call, from ringing to the hang-up. */
+/** A whole call, from ringing to the hang-up, on a free machine. */
 const CALL_MS_MAX = 180_000;
 
 /** Who is played: a hosted provider, or an Asterisk (a simulated one, or the one at an address). */
@@ -12,14 +13,20 @@ export type ProviderPlayed = { name: Exclude<ProviderName, 'ari'> } | { name: 'a
 
 const directionSchema = z.enum(['inbound', 'outbound']);
 
-/** To the provider: ring the gateway, or be ready to be rung by it. */
-export const providerOrder = z.object({
-  type: z.literal('call'),
-  direction: directionSchema,
-  /** An Asterisk's: the Stasis application to which the gateway's number leads. */
-  app: z.string(),
-});
-export type ProviderOrder = z.infer<typeof providerOrder>;
+/** To the provider. */
+export const providerOrder = z.discriminatedUnion('type', [
+  /** Ring the gateway, or be ready to be rung by it. */
+  z.object({
+    type: z.literal('call'),
+    direction: directionSchema,
+    /** An Asterisk's: the Stasis application to which the gateway's number leads. */
+    app: z.string(),
+  }),
+  /** How slow the machine is at the moment: people wait in proportion. */
+  z.object({ type: z.literal('pace'), slowness: z.number() }),
+]);
+type ProviderOrder = z.infer<typeof providerOrder>;
+export type CallOrder = Extract<ProviderOrder, { type: 'call' }>;
 
 const callerFacts = z.object({
   waitedMs: z.array(z.number()),
@@ -81,17 +88,24 @@ export class ProviderLink {
   ): Promise<{ provider: ProviderLink; apiUrl: string }> {
     const provider = new ProviderLink(gatewayUrl, recogniser, played);
     const { apiUrl } = await provider.#next('ready');
+    machine.onMeasured = (slowness) => provider.#order({ type: 'pace', slowness });
+    provider.#order({ type: 'pace', slowness: machine.slowness });
     return { provider, apiUrl };
   }
 
   /** Rings the gateway (inbound), or answers when it rings (outbound); resolves when the call is over. */
-  async call(direction: ProviderOrder['direction'], app = ''): Promise<CallEnded> {
+  async call(direction: CallOrder['direction'], app = ''): Promise<CallEnded> {
     const ended = this.#next('ended', direction);
-    this.#child.send({ type: 'call', direction, app } satisfies ProviderOrder);
+    this.#order({ type: 'call', direction, app });
     return await ended;
   }
 
+  #order(order: ProviderOrder): void {
+    if (this.#child.connected) this.#child.send(order);
+  }
+
   stop(): void {
+    machine.onMeasured = () => undefined;
     this.#listeners.clear();
     this.#child.kill();
   }
@@ -99,30 +113,27 @@ export class ProviderLink {
   /** The next one of a type, of the call in `direction` if one is given. */
   async #next<T extends ProviderNews['type']>(
     type: T,
-    direction?: ProviderOrder['direction'],
+    direction?: CallOrder['direction'],
   ): Promise<Extract<ProviderNews, { type: T }>> {
-    return await new Promise((resolve, reject) => {
-      const finish = (act: () => void): void => {
-        clearTimeout(timer);
-        this.#listeners.delete(listener);
-        act();
-      };
-      const listener = (news: ProviderNews): void => {
+    let listener: (news: ProviderNews) => void = () => undefined;
+    const next = new Promise<Extract<ProviderNews, { type: T }>>((resolve, reject) => {
+      listener = (news) => {
         if (isOfAnother(news, direction)) return;
-        if (isNews(news, type)) finish(() => resolve(news));
-        else if (news.type === 'failed') finish(() => reject(new Error(news.reason)));
+        if (isNews(news, type)) resolve(news);
+        else if (news.type === 'failed') reject(new Error(news.reason));
       };
-      const timer = setTimeout(
-        () => finish(() => reject(new Error(`The provider gave no "${type}" in time`))),
-        CALL_MS_MAX,
-      );
-      this.#listeners.add(listener);
     });
+    this.#listeners.add(listener);
+    try {
+      return await machine.within(CALL_MS_MAX, `The provider gave no "${type}" in time`, next);
+    } finally {
+      this.#listeners.delete(listener);
+    }
   }
 }
 
 /** It concerns the call in the other direction alone. */
-function isOfAnother(news: ProviderNews, direction?: ProviderOrder['direction']): boolean {
+function isOfAnother(news: ProviderNews, direction?: CallOrder['direction']): boolean {
   if (!('direction' in news) || news.direction === undefined) return false;
   return direction !== undefined && news.direction !== direction;
 }

@@ -6,8 +6,9 @@ import { providerName } from '../../src/model/provider.ts';
 import { AsteriskPeople } from './asterisk/asterisk-people.ts';
 import type { CallerLine } from './caller.ts';
 import { HostedPeople } from './hosted-people.ts';
+import { machine } from './machine-pace.ts';
 import type { PersonReport } from './person.ts';
-import { type ProviderNews, type ProviderOrder, providerOrder } from './provider-link.ts';
+import { type CallOrder, type ProviderNews, providerOrder } from './provider-link.ts';
 import { callerLines, inbound, OWN_NUMBER, outbound } from './scenario.ts';
 
 const [, , gatewayUrl = '', means = 'voice', provider = 'twilio', url = ''] = process.argv;
@@ -19,6 +20,10 @@ const people =
 
 process.on('message', (message) => {
   const order = providerOrder.parse(message);
+  if (order.type === 'pace') {
+    machine.note(order.slowness);
+    return;
+  }
   hold(order).then(
     (report) => tell({ type: 'ended', direction: order.direction, ...report }),
     (error: unknown) => {
@@ -29,7 +34,7 @@ process.on('message', (message) => {
 process.once('disconnect', () => process.exit(0));
 tell({ type: 'ready', apiUrl: people.url });
 
-async function hold({ direction, app }: ProviderOrder): Promise<PersonReport> {
+async function hold({ direction, app }: CallOrder): Promise<PersonReport> {
   const scenario = direction === 'inbound' ? inbound : outbound;
   const lines = callerLines(scenario, means === 'voice');
   const onLine = ({ text }: CallerLine): void => tell({ type: 'said', text });

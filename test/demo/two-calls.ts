@@ -6,6 +6,7 @@ import { ask } from '../fakes/asterisk/scenarios/ari-session.ts';
 import { hostedRow } from '../fakes/hosted/hosted-rows.ts';
 import { type ApiClient, download, type RunDetail } from './api-client.ts';
 import { Conversation, type ConversationLine } from './conversation.ts';
+import { machine } from './machine-pace.ts';
 import type { CallEnded, ProviderLink } from './provider-link.ts';
 import { inbound, OWN_NUMBER, outbound, type Scenario } from './scenario.ts';
 import type { CallResult } from './verdict.ts';
@@ -59,7 +60,7 @@ export async function setUp(
 /** Asterisk knows an application once the gateway has connected for it. */
 async function untilConnected(url: string, app: string): Promise<void> {
   const { username: user, password, origin } = new URL(url);
-  for (const deadline = Date.now() + CONNECTION_MS_MAX; Date.now() < deadline; ) {
+  for (const wait = machine.wait(CONNECTION_MS_MAX); !wait.isOver; ) {
     const request = { method: 'GET', path: `applications/${app}` };
     if ((await ask({ url: origin, user, password }, request)).status === 200) return;
     await pause(POLL_MS);
@@ -119,10 +120,10 @@ async function watch(
   const over = call.then((end) => {
     ended = end;
   });
-  for (let deadline = Number.POSITIVE_INFINITY; Date.now() < deadline; ) {
+  for (let completion: ReturnType<typeof machine.wait> | undefined; !completion?.isOver; ) {
     await Promise.race([over, pause(POLL_MS)]);
     if (ended !== undefined) {
-      deadline = Math.min(deadline, Date.now() + COMPLETION_MS_MAX);
+      completion ??= machine.wait(COMPLETION_MS_MAX);
       await pause(POLL_MS);
     }
     const [runId] = await api.runIds(workflowId);

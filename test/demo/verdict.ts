@@ -28,11 +28,12 @@ export interface CallResult {
   model: boolean;
 }
 
-/** What is wrong with the call, each as a sentence; empty if all is well. */
-export function faultsOf(result: CallResult): string[] {
+/** What is wrong with the call, each as a sentence; empty if all is well. `slowness`: factor by which the machine was
+ *  slower than a free one. */
+export function faultsOf(result: CallResult, slowness = 1): string[] {
   return [
     ...runFaults(result),
-    ...interruptionFaults(result),
+    ...interruptionFaults(result, YIELD_MS_MAX * slowness),
     ...recordingFaults(result),
     ...transcriptFaults(result),
   ];
@@ -68,7 +69,7 @@ function normalized(values: unknown, model: boolean): unknown {
   );
 }
 
-function interruptionFaults({ run, scenario, caller }: CallResult): string[] {
+function interruptionFaults({ run, scenario, caller }: CallResult, yieldMsMax: number): string[] {
   const faults: string[] = [];
   const { interruptions } = caller;
   if (interruptions.length !== scenario.expected.interruptions) {
@@ -77,7 +78,7 @@ function interruptionFaults({ run, scenario, caller }: CallResult): string[] {
   for (const { overSpeech, silentAfterMs } of interruptions) {
     if (!overSpeech) faults.push('the agent was silent when the caller interrupted');
     else if (silentAfterMs === null) faults.push('the agent spoke on when interrupted');
-    else if (silentAfterMs > YIELD_MS_MAX) faults.push(`the agent yielded in ${silentAfterMs} ms`);
+    else if (silentAfterMs > yieldMsMax) faults.push(`the agent yielded in ${silentAfterMs} ms`);
   }
   const items = run.logs?.realtime_feedback_events ?? [];
   const cut = items.filter(

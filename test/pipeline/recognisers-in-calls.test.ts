@@ -10,6 +10,7 @@ import {
   type RecognizingOptions,
   RecognizingService,
 } from '../fakes/services/recognizing-service.ts';
+import { FakeStt } from '../fakes/speech-services.ts';
 import { CallRig } from './call-rig.ts';
 
 type Given = Omit<RecognizingOptions, 'clock' | 'name'>;
@@ -228,6 +229,39 @@ describe('a call whose recognisers all failed', () => {
     expect(reports()).toEqual(['recognizer-lost', 'recognizer-restored']);
     expect(opened[1]?.sessions[0]?.expectation.boost).toEqual(['Ana']);
     expect(opened[0]?.sessions).toHaveLength(1);
+  });
+
+  it('opens them again after a pause, which doubles up to a minute, and reports the fault once', async () => {
+    const opened: number[] = [];
+    const rig: CallRig = new CallRig({
+      stt: (clock) => {
+        const stt = new FakeStt(clock);
+        const { open } = stt;
+        return Object.assign(stt, {
+          open(...of: Parameters<FakeStt['open']>) {
+            opened.push(clock.monotonicMs());
+            if (opened.length < 7) clock.after(100, () => stt.die());
+            return open.apply(stt, of);
+          },
+        });
+      },
+    });
+    await rig.run(180_000);
+    const pauses = opened.slice(1).map((at, nth) => Math.round((at - (opened[nth] ?? 0)) / 1_000));
+    expect(pauses).toEqual([5, 10, 20, 40, 60]);
+    expect(rig.of('fault')).toHaveLength(1);
+    expect(rig.kinds.filter((kind) => kind === 'recognizer-lost')).toHaveLength(1);
+  });
+
+  it('has one that works again after the pause report that it understands', async () => {
+    const rig = new CallRig();
+    await rig.run(500);
+    rig.stt.die();
+    await rig.run(5_500);
+    await rig.says('yes please', 600);
+    await rig.run(2_000);
+    expect(rig.turns).toEqual(['yes please']);
+    expect(rig.kinds).toContain('recognizer-restored');
   });
 
   it('reports the loss once while no other one understands, and tries each node’s own', async () => {

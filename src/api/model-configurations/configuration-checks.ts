@@ -25,6 +25,7 @@ import {
 } from '../../speech/account/key-check.ts';
 import { voiceListOf } from '../../speech/account/voice-list-table.ts';
 import { withDeadline } from '../../std/deadline.ts';
+import { SharedWork } from '../../std/shared-work.ts';
 import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { CheckSlots } from './check-slots.ts';
@@ -54,6 +55,8 @@ export class ConfigurationChecks {
   readonly #deps: ModelConfigurationDeps;
   readonly #ofOrganization: FailureLimiter;
   readonly #slots: CheckSlots;
+  /** Checks that requests share: several agents that are saved at once name the same services. */
+  readonly #underWay = new SharedWork<ServiceVerdict[] | undefined>();
 
   constructor(deps: ModelConfigurationDeps) {
     this.#deps = deps;
@@ -95,8 +98,9 @@ export class ConfigurationChecks {
   ): Promise<ServiceVerdict[]> {
     if (services.length === 0) return [];
     this.#ofOrganization.count(organizationId);
-    const verdicts = await this.#slots.run(organizationId, () =>
-      checkServices(services, this.#deps, new AbortController().signal),
+    const key = JSON.stringify([organizationId, services]);
+    const verdicts = await this.#underWay.run(key, (signal) =>
+      this.#slots.run(organizationId, () => checkServices(services, this.#deps, signal)),
     );
     return verdicts ?? services.map(() => UNCHECKED);
   }

@@ -12,6 +12,7 @@ import { fetchVoices, voiceListOrigin } from '../../speech/account/voice-lists.t
 import { ServiceFault } from '../../speech/service/service-fault.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { isObject } from '../../std/json.ts';
+import { SharedWork } from '../../std/shared-work.ts';
 import type { Api } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -56,6 +57,7 @@ const voicesOut = z
   .meta({ id: 'VoicesResponse' });
 
 export function voiceRoutes(api: Api, deps: ServiceRouteDeps): void {
+  const underWay: VoiceRequests = new SharedWork();
   api.get(
     '/user/configurations/voices/:provider',
     {
@@ -80,7 +82,7 @@ export function voiceRoutes(api: Api, deps: ServiceRouteDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const name = request.params.provider;
-      const all = await voicesOf(deps, organizationId, name);
+      const all = await voicesOf({ ...deps, underWay }, organizationId, name);
       const voices = all.filter((each) => isWanted(each, { ...NO_FILTERS, ...request.query }));
       const facets = {
         genders: valuesOf(all, 'gender'),
@@ -92,9 +94,12 @@ export function voiceRoutes(api: Api, deps: ServiceRouteDeps): void {
   );
 }
 
+/** Requests to services, by organization and account: forms that are open at the same time share one. */
+type VoiceRequests = SharedWork<Voice[]>;
+
 /** Asks the service for its voices. Throws VOICES_UNAVAILABLE. */
 async function voicesOf(
-  deps: ServiceRouteDeps,
+  deps: ServiceRouteDeps & { underWay: VoiceRequests },
   organizationId: string,
   name: string,
 ): Promise<Voice[]> {
@@ -107,7 +112,10 @@ async function voicesOf(
   }
   const deadline = deadlineSignal(deps.clock, LIST_MS_MAX, 'list of voices');
   try {
-    const listed = await fetchVoices({ provider: name, ...account }, deps, deadline.signal);
+    const of = { provider: name, ...account };
+    const key = JSON.stringify([organizationId, of]);
+    const fetch = (signal: AbortSignal) => fetchVoices(of, deps, signal);
+    const listed = await deps.underWay.run(key, fetch, deadline.signal);
     return listed.length === 0 ? known : listed;
   } catch (error) {
     const reason = error instanceof ServiceFault ? error.detail : 'no answer in time';

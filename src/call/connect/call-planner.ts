@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import type { Run } from '../../model/run.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import { prepareSpeech } from '../../speech/speech-plan.ts';
+import { SharedReads } from '../../std/batches.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
@@ -15,12 +16,10 @@ import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import { withRunIds } from '../setup/call-context.ts';
 import { type CallPlan, planCall, planClips, policyOf } from '../setup/call-plan.ts';
 import type { CallServices } from '../setup/call-services.ts';
+import { renderFirstWords } from '../setup/first-words.ts';
 import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from '../setup/sound-library.ts';
-
-/** Limit for rendering the first words in advance; without them the call only starts later. */
-const PREPARE_MS = 10_000;
 
 export interface CallPlannerDeps {
   store: Pick<Store, 'runs' | 'workflows' | 'tools'>;
@@ -38,6 +37,8 @@ export interface PlannedCall extends UnconnectedCall {
 
 export class CallPlanner {
   readonly #deps: CallPlannerDeps;
+  /** Reads that calls share: those of a burst have one agent read for several of them. */
+  readonly #versions = new SharedReads<WorkflowVersion | undefined>();
 
   constructor(deps: CallPlannerDeps) {
     this.#deps = deps;
@@ -74,7 +75,10 @@ export class CallPlanner {
   /** Renders the agent's first words into the prompt cache once they are known. A service's voice keeps words that
    *  are the same in every call. A failure appears again in the call. */
   prepareFirstWords(plan: CallPlan): void {
-    onceFetched(plan, (initialContext) => this.#render(plan, initialContext));
+    const { callType } = plan.run;
+    onceFetched(plan, (initialContext) => {
+      void renderFirstWords(plan, { callType, initialContext }, this.#deps);
+    });
   }
 
   /** Whether this process has the call. False if another process has it, as after a webhook that the provider
@@ -94,33 +98,11 @@ export class CallPlanner {
   async #adopt(run: Run): Promise<WorkflowVersion> {
     const { store } = this.#deps;
     await store.runs.adopt(run.id);
-    const version = await store.workflows.version(run.workflowId, run.definitionId);
+    const { workflowId, definitionId } = run;
+    const read = () => store.workflows.version(workflowId, definitionId);
+    const version = await this.#versions.get(`${workflowId} ${definitionId}`, read);
     if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
     return version;
-  }
-
-  #render(plan: CallPlan, initialContext: Record<string, unknown>): void {
-    const { clock, log } = this.#deps;
-    const { tts, voice } = plan.speech;
-    const firstWordsOf = (context: Record<string, unknown>) => {
-      const at = { at: clock.now(), direction: plan.run.callType, initialContext: context };
-      const { actions } = plan.engine.step(plan.engine.initial, { type: 'started', ...at });
-      return actions.find((action) => action.type === 'say');
-    };
-    const first = firstWordsOf(initialContext);
-    const isRecorded =
-      first?.clipId !== undefined && plan.clips.samples(first.clipId) !== undefined;
-    if (first === undefined || isRecorded) return;
-    const stop = new AbortController();
-    const timer = clock.after(PREPARE_MS, () => stop.abort());
-    const discard = { onAudio: () => undefined, onWords: () => undefined };
-    const { text } = first;
-    // The same words without the caller's data are the same in every call of this agent.
-    const isFixed = first.text === firstWordsOf({})?.text;
-    tts
-      .synthesize({ text, voice, isFixed, isAhead: true }, discard, stop.signal)
-      .catch((error: unknown) => log.debug({ err: error }, 'first words not prepared'))
-      .finally(() => timer.cancel());
   }
 }
 

@@ -16,6 +16,7 @@ import {
   callerOf,
   REFUSALS,
 } from './campaign-plans.ts';
+import type { CampaignWords } from './campaign-words.ts';
 import type { ProviderDial } from './dial.ts';
 import type { DialPace } from './dial-pace.ts';
 import type { DialRequestOfRun } from './dial-record.ts';
@@ -59,6 +60,7 @@ export interface CampaignCallsDeps {
   store: Pick<Store, 'runs' | 'contacts'>;
   dial: ProviderDial;
   pace: DialPace;
+  words: Pick<CampaignWords, 'ready'>;
   connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'unconnected'>;
   /** Whether this process accepts one more call. */
   takesCalls: () => boolean;
@@ -85,28 +87,29 @@ export class CampaignCalls extends CampaignPlans {
   ): Promise<Placed> {
     const { configuration, provider } = line;
     const { clock } = this.#deps.plans;
-    if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+    const turnMs = clock.monotonicMs() + waitMs;
     const route = { configuration, provider, from: callerOf(line, claim) };
-    return this.#place({ run, route, to: claim.phoneNumber, version: line.version });
+    const placement = { run, route, to: claim.phoneNumber, version: line.version };
+    await this.#deps.words.ready(placement);
+    const leftMs = turnMs - clock.monotonicMs();
+    if (leftMs > 0) await new Promise<void>((resolve) => clock.after(leftMs, resolve));
+    return this.#place(placement);
   }
 
   /** Places a claimed call; this process owns the run from then on. An unclear result is stored here: the process
    *  that asked may be dead by then, and the next one would dial again. Throws STORE_UNAVAILABLE before anything is
    *  sent. */
   async placeClaimed(dial: ClaimedDial): Promise<Placed> {
-    const { store, plans, pace } = this.#deps;
+    const { store, plans, pace, words } = this.#deps;
     const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
     const turnMs = plans.clock.monotonicMs() + dial.waitMs;
     if (!this.takesCalls) return 'put-off';
-    const route = await plans.routes.chosen(dial);
+    const [route, run] = await Promise.all([plans.routes.chosen(dial), this.#adopt(runId)]);
+    if (run?.state === 'initialized' && route !== undefined) await words.ready({ run, route, to });
     const callsPerSecond = route === undefined ? null : callsPerSecondOf(route);
     const account = { id: dial.configurationId, callsPerSecond };
     const waitMs = Math.max(0, turnMs - plans.clock.monotonicMs());
-    const [isInTurn, run] = await Promise.all([
-      pace.turn({ campaignId, ratePerSecond, account, waitMs }),
-      this.#adopt(runId),
-    ]);
-    if (!isInTurn) return 'put-off';
+    if (!(await pace.turn({ campaignId, ratePerSecond, account, waitMs }))) return 'put-off';
     // The run may have been hung up meanwhile.
     if (run?.state !== 'initialized' || route === undefined) return 'fault';
     const placed = await this.#place({ run, route, to });

@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import type { Clip, ClipRef } from '../../model/clip.ts';
 import type { Clock } from '../../std/clock.ts';
 import { withDeadline } from '../../std/deadline.ts';
+import { SharedWork } from '../../std/shared-work.ts';
 import type { ClipStore } from '../../store/library/clips.ts';
 
 /** Deadline of a query: the phone rings meanwhile. */
@@ -20,7 +21,7 @@ export class ClipLookup {
   /** Cached rows, least recently used first. */
   readonly #known = new Map<string, readonly Clip[]>();
   /** Queries in progress, at most one for each call that is being planned. */
-  readonly #running = new Map<string, Promise<readonly Clip[]>>();
+  readonly #running = new SharedWork<readonly Clip[]>();
 
   constructor(deps: { clips: Pick<ClipStore, 'find'>; clock: Clock; log: Log }) {
     this.#clips = deps.clips;
@@ -32,7 +33,7 @@ export class ClipLookup {
    *  same query. Without such rows it settles as the query does: clips are as much part of an agent as its nodes. */
   async find(organizationId: string, refs: readonly ClipRef[]): Promise<readonly Clip[]> {
     const key = JSON.stringify([organizationId, refs.map(({ by, value }) => [by, value])]);
-    const running = this.#running.get(key) ?? this.#query(key, organizationId, refs);
+    const running = this.#running.run(key, () => this.#query(key, organizationId, refs));
     const known = this.#known.get(key);
     if (known === undefined) return running;
     try {
@@ -43,16 +44,14 @@ export class ClipLookup {
     }
   }
 
-  #query(key: string, organizationId: string, refs: readonly ClipRef[]): Promise<readonly Clip[]> {
-    const running = this.#clips
-      .find(organizationId, refs)
-      .then((rows) => {
-        this.#keep(key, rows);
-        return rows;
-      })
-      .finally(() => this.#running.delete(key));
-    this.#running.set(key, running);
-    return running;
+  async #query(
+    key: string,
+    organizationId: string,
+    refs: readonly ClipRef[],
+  ): Promise<readonly Clip[]> {
+    const rows = await this.#clips.find(organizationId, refs);
+    this.#keep(key, rows);
+    return rows;
   }
 
   #keep(key: string, rows: readonly Clip[]): void {

@@ -9,6 +9,7 @@ import { loopOf } from '../../pipeline/speak/background-noise.ts';
 import { decodeClip, inspectClip } from '../../pipeline/speak/clip-decoder.ts';
 import type { Clock } from '../../std/clock.ts';
 import { withDeadline } from '../../std/deadline.ts';
+import { SharedWork } from '../../std/shared-work.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
 import type { ClipStore } from '../../store/library/clips.ts';
 import type { FindClip } from '../../workflow/engine/clip-refs.ts';
@@ -42,7 +43,7 @@ export class ClipLibrary {
   readonly #log: Log;
   readonly #converter: WavConverter;
   readonly #kept = new Map<string, Int16Array>();
-  readonly #loading = new Map<string, Promise<Int16Array>>();
+  readonly #loading = new SharedWork<Int16Array>();
   #keptBytes = 0;
 
   constructor(deps: { store: { clips: ClipStore }; files: FileStore; clock: Clock; log: Log }) {
@@ -147,21 +148,15 @@ export class ClipLibrary {
       this.#kept.set(version, kept);
       return kept;
     }
-    const loading = this.#loading.get(version) ?? this.#load(key, version, secondsMax);
-    this.#loading.set(version, loading);
-    return loading;
+    return this.#loading.run(version, () => this.#load(key, version, secondsMax));
   }
 
   async #load(key: string, version: string, secondsMax: number): Promise<Int16Array> {
-    try {
-      const wav = await this.#converter.readable(await this.#files.readAll(key));
-      const samples = await decodeClip(wav, secondsMax);
-      const sound = secondsMax === NOISE_SECONDS_MAX ? loopOf(samples) : samples;
-      this.#keep(version, sound);
-      return sound;
-    } finally {
-      this.#loading.delete(version);
-    }
+    const wav = await this.#converter.readable(await this.#files.readAll(key));
+    const samples = await decodeClip(wav, secondsMax);
+    const sound = secondsMax === NOISE_SECONDS_MAX ? loopOf(samples) : samples;
+    this.#keep(version, sound);
+    return sound;
   }
 
   #keep(version: string, sound: Int16Array): void {

@@ -1,7 +1,9 @@
 // Splits the text of one utterance into pieces for a voice: sentences, the first one early. The first words of a text
 // without a boundary are sent after 400 ms, later ones when the voice runs dry. One timer, only while text is held.
 
+import { plainSpeech } from '../../speech/tts/plain-speech.ts';
 import { completeWords, createSentenceSplitter } from '../../speech/tts/sentence-splitter.ts';
+import { isSpeakable } from '../../speech/tts/speakable.ts';
 import { spokenLength } from '../../speech/tts/spoken-length.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
@@ -98,4 +100,17 @@ export class TimedPieces {
     if (isDue) this.#giveWords(Infinity);
     this.#watch();
   }
+}
+
+/** The pieces of a text that is complete from the beginning. */
+export function spokenPieces(text: string, clock: Clock): string[] {
+  const spoken: string[] = [];
+  const onPiece = (piece: string): void => {
+    const plain = plainSpeech(piece);
+    if (isSpeakable(plain)) spoken.push(plain);
+  };
+  const pieces = new TimedPieces({ clock, onPiece, isDry: () => false });
+  pieces.push(text);
+  pieces.end();
+  return spoken;
 }

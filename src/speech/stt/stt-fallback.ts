@@ -40,6 +40,14 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
   reports.planned(lists.flat());
   const likely = () =>
     services.find((each) => each.circuit.state !== 'open' && !isFull(each)) ?? primary;
+  /** Services that were reported as full, and lists as unusable: a call that has lost all recognisers opens them again
+   *  and again. */
+  const told = new Set<object>();
+  const isNews = (subject: object): boolean => {
+    const isNew = !told.has(subject);
+    told.add(subject);
+    return isNew;
+  };
   /** Service of the last session, which the call's usage names even after its end. */
   let used: SttFallbackService | undefined;
   const onSession = (entry: SttFallbackService): void => {
@@ -59,10 +67,11 @@ export function createSttFallback(options: SttFallbackOptions): SpeechToText {
       const { capabilities } = likely().service;
       const own = lists[list] ?? services;
       const { used, first, passed } = beginningOf(own, services);
-      for (const fault of limitFaultsOf(passed)) reports.permanent(fault);
+      const full = passed.filter((each) => isFull(each) && isNews(each));
+      for (const fault of limitFaultsOf(full)) reports.permanent(fault);
       const entry = used[first];
       if (entry === undefined) return refused(own[0]?.service.name ?? '', clock, listener);
-      if (used !== own) {
+      if (used !== own && isNews(own)) {
         const fault = unusable(own, entry);
         options.log.warn({ service: fault.service, kind: fault.kind }, 'recogniser skipped');
         reports.permanent(fault);

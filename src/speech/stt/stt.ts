@@ -37,7 +37,8 @@ export interface RecognizerListener {
   onUsage?(usage: ServiceUsage): void;
   /** Called when another recogniser takes over. */
   onReplaced?(capabilities: SttCapabilities): void;
-  /** Called when due or just requested final words will be late by `ms`, because audio is replayed. */
+  /** Called when due or just requested final words will be late by `ms`, because audio is replayed, or a busy recogniser
+   *  is still at work. */
   onDelayed?(ms: number): void;
   /** Called when the recogniser has failed permanently. It must not be used any more. */
   onError(error: GatewayError): void;

@@ -3,10 +3,13 @@
 
 import { RATE_HZ } from '../../audio/pcm.ts';
 import type { Clock } from '../../std/clock.ts';
+import { SharedWork } from '../../std/shared-work.ts';
+import type { ServiceUsage } from '../service/service-means.ts';
 import { plainSpeech } from './plain-speech.ts';
 import { createPromptCache } from './prompt-cache.ts';
 import type {
   SpeechListener,
+  SpeechRequest,
   SpeechStream,
   StreamOptions,
   TextToSpeech,
@@ -26,6 +29,7 @@ const VOICES_MAX = 50;
 
 export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
   const lines = createPromptCache(LINES_BYTES_MAX);
+  const underWay = new SharedWork<Int16Array>();
   const levels = new Map<string, VoiceLevel>();
   const jitter = new VoiceJitter(clock);
 
@@ -50,6 +54,36 @@ export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
     return Object.assign(Object.create(listener) as Listener, { onAudio });
   }
 
+  const render: TextToSpeech['synthesize'] = (request, listener, signal) =>
+    tts.synthesize(request, withLevel(listener, request.voice, jitter.begin()), signal);
+
+  /** A copy of the line's audio; empty if it is longer than a line. Calls that need it at the same time share one
+   *  request, which the first one counts. */
+  async function lineOf(
+    request: SpeechRequest,
+    listener: SpeechListener,
+    signal: AbortSignal,
+  ): Promise<Int16Array> {
+    const { voice = '', text } = request;
+    const kept = lines.find(voice, text);
+    if (kept !== undefined) return kept.samples.slice();
+    const line = async (untilLeft: AbortSignal): Promise<Int16Array> => {
+      const parts: Int16Array[] = [];
+      let length = 0;
+      const onAudio = (samples: Int16Array): void => {
+        length += samples.length;
+        if (length <= LINE_SAMPLES_MAX) parts.push(samples);
+      };
+      const onUsage = (usage: ServiceUsage) => listener.onUsage?.(usage);
+      await render(request, { onAudio, onWords: () => undefined, onUsage }, untilLeft);
+      if (length > LINE_SAMPLES_MAX) return new Int16Array(0);
+      const samples = joined(parts);
+      if (length > 0) lines.keep(voice, text, { samples, words: [] });
+      return samples;
+    };
+    return (await underWay.run(keyOf(voice, text), line, signal)).slice();
+  }
+
   const { stream } = tts;
   return {
     name: tts.name,
@@ -58,30 +92,17 @@ export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
       return jitter.cushionMs;
     },
     async synthesize(request, listener, signal) {
-      const { voice = '', isFixed = false, isAhead = false } = request;
+      const { isFixed = false, isAhead = false } = request;
       // Pieces of an utterance are plain text already.
       const text = isFixed ? plainSpeech(request.text) : request.text;
-      const found = isFixed ? lines.find(voice, text) : undefined;
-      if (found !== undefined) {
-        listener.onAudio(found.samples.slice());
-        return;
-      }
       const isKept = isFixed && text.length <= LINE_CHARACTERS_MAX;
+      const asked = { ...request, text };
+      if (isKept) {
+        const samples = await lineOf(asked, listener, signal);
+        if (samples.length > 0) listener.onAudio(samples);
+      }
       // Audio that is not kept is not worth its price.
-      if (isAhead && !isKept) return;
-      const parts: Int16Array[] = [];
-      let length = 0;
-      const heard = withLevel(listener, request.voice, jitter.begin());
-      const keeping = Object.assign(Object.create(heard) as SpeechListener, {
-        onAudio(samples: Int16Array) {
-          heard.onAudio(samples);
-          length += samples.length;
-          if (isKept && length <= LINE_SAMPLES_MAX) parts.push(samples.slice());
-        },
-      });
-      await tts.synthesize({ ...request, text }, keeping, signal);
-      if (parts.length > 0 && length <= LINE_SAMPLES_MAX)
-        lines.keep(voice, text, { samples: joined(parts), words: [] });
+      else if (!isAhead) await render(asked, listener, signal);
     },
     ...(stream && {
       stream: (voice: string | undefined, listener: UtteranceListener, how?: StreamOptions) => {
@@ -91,9 +112,14 @@ export function serviceVoice(tts: TextToSpeech, clock: Clock): TextToSpeech {
       },
     }),
     kept: (text, voice = '') => lines.find(voice, plainSpeech(text))?.samples,
+    isUnderWay: (text, voice = '') => underWay.has(keyOf(voice, plainSpeech(text))),
     prepare: () => tts.prepare?.(),
     close: () => tts.close(),
   };
+}
+
+function keyOf(voice: string, text: string): string {
+  return `${voice}\n${text}`;
 }
 
 function withTexts(stream: SpeechStream, arrivals: UtteranceJitter): SpeechStream {

@@ -35,6 +35,8 @@ export function createTtsFallback(options: TtsFallbackOptions): TextToSpeech {
     isLatinOnly: first.service.isLatinOnly === true,
     stream,
     async synthesize(request, listener, signal) {
+      // Audio that cannot be kept is paid again in the call.
+      if (request.isAhead === true && request.isFixed !== true) return;
       if (request.isFixed !== true || !(await fixedLine(line, request, listener, signal))) {
         await byStream(request, listener, signal);
       }
@@ -62,8 +64,7 @@ async function fixedLine(
   const entry = line.current();
   if (entry === undefined) return false;
   const voice = request.voice ?? entry.voice;
-  const isAhead =
-    request.isAhead === true && entry.service.kept?.(request.text, voice) === undefined;
+  const isAhead = request.isAhead === true && isNew(entry.service, request.text, voice);
   if (isAhead && !line.admitAhead(entry)) return true;
   const parts: Int16Array[] = [];
   const buffer: SpeechListener = {
@@ -81,4 +82,9 @@ async function fixedLine(
   }
   for (const samples of parts) listener.onAudio(samples);
   return parts.length > 0;
+}
+
+/** Whether the line is neither cached nor under way, so that it costs a request. */
+function isNew(service: TextToSpeech, text: string, voice: string | undefined): boolean {
+  return service.kept?.(text, voice) === undefined && service.isUnderWay?.(text, voice) !== true;
 }

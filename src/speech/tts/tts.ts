@@ -83,6 +83,9 @@ export interface TextToSpeech {
   /** Cached audio of a fixed line, borrowed. Undefined if it is not cached. Call it only for a line that is played at
    *  once: the call then counts as a session of the service's key. */
   kept?(text: string, voice: string | undefined): Int16Array | undefined;
+  /** Whether a fixed line is being synthesized, so that a request for it waits for that and costs nothing. Default:
+   *  no. */
+  isUnderWay?(text: string, voice: string | undefined): boolean;
   /** Opens a connection ahead while the phone rings. Returns at once and never throws. */
   prepare?(): void;
   close(): Promise<void>;

@@ -344,7 +344,7 @@ describe("an organization's services", () => {
     hosts.answer = () => undefined;
     const check = (key?: string) => served.call('POST', `${V2}/check`, key ? { key } : {});
     const held = [check(), check(), check()];
-    await vi.waitFor(() => expect(hosts.asked).toHaveLength(3), { timeout: 10_000 });
+    await vi.waitFor(() => expect(hosts.asked).toHaveLength(1), { timeout: 10_000 });
     const late = check();
     const save = put(v2({ llm: { ...openai, model: 'late' } }));
     hosts.answer = () => ({ status: 200 });
@@ -356,6 +356,20 @@ describe("an organization's services", () => {
     expect(await save).toMatchObject({ status: 200 });
     expect((await storedLlm()).model).toBe('late');
     expect(await check()).toMatchObject({ status: 200 });
+  });
+});
+
+describe("checks of an organization's services at the same time", () => {
+  it('ask each service once', async () => {
+    await put(v2({ llm: openai }));
+    hosts.asked.length = 0;
+    hosts.answer = () => undefined;
+    const checks = Array.from({ length: 4 }, () => served.call('POST', `${V2}/check`));
+    await vi.waitFor(() => expect(hosts.asked).toHaveLength(1), { timeout: 10_000 });
+    await served.test.clock.advanceAsync(10_000, 500);
+    const verdicts = (await Promise.all(checks)).map(({ body }) => body.services[0].verdict);
+    expect(verdicts).toEqual(Array(4).fill('unverified'));
+    expect(hosts.asked).toHaveLength(1);
   });
 });
 
@@ -541,6 +555,19 @@ describe('the voices of a service', () => {
   );
 
   const voices = (path: string) => served.call('GET', `/api/v1/user/configurations/voices/${path}`);
+
+  it('are asked for once by forms that are open at the same time', async () => {
+    hosts.answer = () => ({ status: 200, body: { voices: [] } });
+    await put(v2({ tts: { provider: 'elevenlabs', api_key: KEY, voice: 'Ann' } }));
+    hosts.asked.length = 0;
+    hosts.answer = () => undefined;
+    const asking = Array.from({ length: 5 }, () => voices('elevenlabs'));
+    await vi.waitFor(() => expect(hosts.asked).toHaveLength(1));
+    // Every one waits for at most 8 s.
+    await served.test.clock.advanceAsync(10_000, 500);
+    expect((await Promise.all(asking)).map(({ status }) => status)).toEqual(Array(5).fill(502));
+    expect(hosts.asked).toHaveLength(1);
+  });
 
   it('are those of this version when the service cannot be reached', async () => {
     const { body } = await voices('flite?q=rm');

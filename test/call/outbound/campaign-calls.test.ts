@@ -7,12 +7,13 @@ import { contactOutcomeOf } from '../../../src/campaign/contact-outcome.ts';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
 import type { Run } from '../../../src/model/run.ts';
+import { spokenPieces } from '../../../src/pipeline/speak/timed-pieces.ts';
 import type { ClaimedAttempt } from '../../../src/store/campaigns/dial-attempts.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { rows } from '../../store/campaigns/dial-queue-fixture.ts';
 import { statementsSent } from '../../store/sent-statements.ts';
 import type { Answer } from '../../telephony/provider/rest-server.ts';
-import { CALL, twilioAnswers, withCallHarness } from '../call-harness.ts';
+import { CALL, GREETING, twilioAnswers, withCallHarness } from '../call-harness.ts';
 
 const held = withCallHarness();
 let line: CampaignRoute;
@@ -127,6 +128,29 @@ describe('a call of a campaign', () => {
       called_number: '+14152000000',
       direction: 'outbound',
     });
+  });
+
+  it('has its first words rendered before it is dialled', async () => {
+    const { tts, at, rest } = held.harness;
+    const rendered: string[][] = [];
+    rest.answer = (asked) => {
+      if (asked.path.endsWith('/Calls.json')) rendered.push([...tts.rendered]);
+      return twilioAnswers(asked);
+    };
+    const { claim, run } = await begun();
+    await calls().place(line, claim, { run, waitMs: 0 });
+    expect(rendered).toEqual([spokenPieces(GREETING, at.clock)]);
+  });
+
+  it('is dialled after 1.5 s where its voice is slow, in its turn', async () => {
+    const { tts, clock } = held.harness;
+    tts.firstAudioMs = 60_000;
+    const { claim, run } = await begun();
+    const placing = calls().place(line, claim, { run, waitMs: 500 });
+    await clock.advanceAsync(1_480);
+    expect(sentDials()).toEqual([]);
+    await clock.advanceAsync(20);
+    await expect(placing).resolves.toBe('placed');
   });
 
   it('is postponed where the provider has no capacity', async () => {

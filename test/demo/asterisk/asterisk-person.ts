@@ -3,10 +3,11 @@
 
 import { FRAME_MS } from '../../../src/audio/pcm.ts';
 import { Caller, type CallerLine, rms } from '../caller.ts';
+import { machine } from '../machine-pace.ts';
 import type { PersonReport } from '../person.ts';
 import type { PersonsLine } from './asterisk-line.ts';
 
-/** Nobody waits longer than this on a dead line. */
+/** Nobody waits longer than this on a dead line, on a free machine. */
 const PATIENCE_MS = 20_000;
 const LOUD_RMS = 250;
 
@@ -19,10 +20,11 @@ export async function holdLine(
     flushes: () => number;
   },
 ): Promise<PersonReport> {
-  const caller = new Caller(call.lines);
+  const caller = new Caller(call.lines, machine);
   let heardMs = 0;
   let silentMs = 0;
   let flushes = 0;
+  let hasLeft = false;
   line.onFrame = (frame) => {
     heardMs += FRAME_MS;
     if (call.flushes() > flushes) {
@@ -36,7 +38,9 @@ export async function holdLine(
       line.say(wish.samples);
       if (wish.keys !== '') line.press(wish.keys);
     }
-    if (silentMs === PATIENCE_MS) line.hangUp();
+    if (hasLeft || silentMs < machine.scaled(PATIENCE_MS)) return;
+    hasLeft = true;
+    line.hangUp();
   };
   const { byPerson } = await line.ended;
   return { facts: caller.facts, endedBy: byPerson ? 'caller' : 'gateway' };

@@ -2,7 +2,7 @@
 // after a time.
 
 import { describe, expect, it } from 'vitest';
-import { TimedPieces } from '../../../src/pipeline/speak/timed-pieces.ts';
+import { spokenPieces, TimedPieces } from '../../../src/pipeline/speak/timed-pieces.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { StreamedTts } from '../../fakes/services/streamed-tts.ts';
 import { CallRig } from '../call-rig.ts';
@@ -146,5 +146,20 @@ describe.each([
     speech.end();
     await rig.run(12_000);
     expect(rig.reports).toMatchObject([{ heardText: UNPUNCTUATED, interrupted: false }]);
+  });
+});
+
+describe('the pieces of a text that is there at once', () => {
+  it.each([
+    'Hello, and welcome to Riverside Dental. You can **book** an appointment, or ask Dr. Hill. How may I help?',
+    UNPUNCTUATED,
+    'Hi. 🙂',
+  ])('are those that its utterance asks the voice for: %s', async (text) => {
+    const rig = new CallRig();
+    rig.say(text);
+    await rig.run(20_000);
+    const pieces = spokenPieces(text, rig.clock);
+    expect(pieces.length).toBeGreaterThan(0);
+    expect(rig.tts.asked).toEqual(pieces);
   });
 });

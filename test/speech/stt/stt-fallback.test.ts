@@ -3,11 +3,13 @@ import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
+import type { RecognizerListener } from '../../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { framesOf } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { RecognizingService } from '../../fakes/services/recognizing-service.ts';
+import { FakeStt } from '../../fakes/speech-services.ts';
 import { RecognizerRig } from './recognizer-rig.ts';
 import { call, type Given } from './recognizers-of-a-call.ts';
 import { many, SpeakingCaller } from './speaking-caller.ts';
@@ -271,6 +273,36 @@ describe('recognisers with a fallback', () => {
     expect(rig.errors).toEqual([]);
     at.clock.advance(0);
     expect(rig.errors.map(({ code }) => code)).toEqual(['STT_FAILED']);
+  });
+
+  it('keep a service that reports its delay, and pass the delay on', () => {
+    const clock = new FakeClock();
+    const stt = new FakeStt(clock);
+    stt.finalMs = 6_000;
+    const { open } = stt;
+    let listener: RecognizerListener | undefined;
+    const service = Object.assign(stt, {
+      open(...of: Parameters<FakeStt['open']>) {
+        [, listener] = of;
+        return open.apply(stt, of);
+      },
+    });
+    const circuit = new CircuitBreaker({ clock, service: 'fake' });
+    const services = [{ service, circuit }];
+    const rig = new RecognizerRig(
+      clock,
+      createSttFallback({ services, clock, log: quietLog().log }),
+    );
+    rig.recognizer.speechStarted();
+    stt.understand('late words');
+    rig.recognizer.finalize();
+    for (let ms = 0; ms < 6_000; ms += 250) {
+      clock.advance(250);
+      listener?.onDelayed?.(350);
+    }
+    expect(rig.finals.map(({ text }) => text)).toEqual(['late words']);
+    expect([rig.errors, circuit.lastFault]).toEqual([[], undefined]);
+    expect(rig.delays.length).toBeGreaterThan(20);
   });
 
   it('try a service again before the embedded recogniser takes over', () => {

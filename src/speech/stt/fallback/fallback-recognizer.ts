@@ -195,6 +195,7 @@ export class FallbackRecognizer implements Recognizer {
         onPartial: (words) => this.#from(session, () => this.#partial(session, words)),
         onFinal: (words) => this.#from(session, () => this.#final(session, words)),
         onTurn: (turn, words) => this.#from(session, () => this.#turn(session, turn, words)),
+        onDelayed: (ms) => this.#from(session, () => listener.onDelayed?.(ms)),
         onActivity: () => this.#from(session, () => this.#alive(session)),
         onUsage: (usage) => listener.onUsage?.(usage),
         onError: (error) => this.#from(session, () => this.#ended(error, entry.service.name)),

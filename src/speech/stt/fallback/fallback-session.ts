@@ -244,6 +244,7 @@ export class RecognizerSession {
   #awaitFinal(): void {
     const { clock, service, onOverdue } = this.#options;
     const ms = Math.max(FINAL_MS_MIN, service.capabilities.finalMsP99 * FINAL_SHARE);
+    this.#overdue?.cancel();
     this.#overdue = clock.after(ms, () => onOverdue('no final words in time'));
   }
 
@@ -315,6 +316,11 @@ export class RecognizerSession {
       onPartial: (words) => listener.onPartial(this.#noted(shift(words, byMs))),
       onFinal: (words) => listener.onFinal(this.#noted(shift(words, byMs))),
       onTurn: (turn, words) => listener.onTurn?.(turn, shift(words, byMs)),
+      onDelayed: (ms) => {
+        // A service that reports a delay works: its words are not overdue.
+        if (this.#overdue !== undefined) this.#awaitFinal();
+        listener.onDelayed?.(ms);
+      },
       onError: (error) => {
         const isRefusal = error instanceof ServiceFault && error.kind === 'rate' && !this.isProven;
         if (isRefusal && !this.#isClosed) this.#options.sessions?.refused();

@@ -6,8 +6,8 @@ import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
 import type { Grammar } from './jsgf.ts';
 
-/** Longest decoding of one utterance. The thread's other calls wait for it, and after three seconds the thread counts
- *  as hanging. */
+/** Longest decoding of one utterance, by the clock: the caller and the thread's other calls wait for it. After three
+ *  seconds of work the thread counts as hanging. */
 const DECODING_MS_MAX = 1_500;
 /** Longest audio that is decoded. An answer to a question is shorter. */
 const AUDIO_S_MAX = 20;

@@ -3,14 +3,16 @@
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { GrammarWarning } from './jsgf.ts';
 
-/** Indexes of shared counters: processed audio messages, posted audio messages, all processed messages. */
+/** Indexes of shared counters: processed audio messages, posted audio messages, all processed messages, and the
+ *  kernel's id of the thread (0: not known). */
 export const TAKEN = 0;
 export const POSTED = 1;
 export const HANDLED = 2;
+export const THREAD = 3;
 
 /** Index of the first call's slot after the counters. Each slot has the number of the last utterance whose words the
  *  call no longer needs. */
-export const GIVEN_UP = 3;
+export const GIVEN_UP = 4;
 
 export interface SphinxData {
   /** Counters of 32 bits at the indexes above. */

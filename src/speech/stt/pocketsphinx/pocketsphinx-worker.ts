@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import { trustIn } from '../../../model/word-trust.ts';
+import { ownThreadId } from '../../../runtime/thread-work.ts';
 import { systemClock } from '../../../std/clock.ts';
 import { NO_WORDS } from '../joined-words.ts';
 import type { RecognizedWords } from '../stt.ts';
@@ -24,6 +25,7 @@ import {
   type SphinxReport,
   type SphinxRequest,
   TAKEN,
+  THREAD,
 } from './pocketsphinx-messages.ts';
 import { type PreparedWords, prepareWords } from './prepared-words.ts';
 import { type Dictionary, parseDictionary } from './pronunciation-dictionary.ts';
@@ -85,7 +87,9 @@ function openEngine(): Engine {
 }
 
 function serve(): void {
+  const threadId = ownThreadId();
   port?.on('message', (request: SphinxRequest) => {
+    Atomics.store(counts, THREAD, threadId);
     if (request.kind === 'audio') Atomics.add(counts, TAKEN, 1);
     opened ??= openEngine(); // An error ends the thread, which fails its calls.
     try {

@@ -32,8 +32,8 @@ export interface PocketSphinxOptions {
   entry?: URL;
 }
 
-/** Deadline for a thread's start on a machine that is busy with other starts. */
-const START_MS_MAX = 20_000;
+/** Deadline for a thread's start, on a machine that is busy with other work. */
+const START_MS_MAX = 60_000;
 /** Calls of one thread. It is at its limit when a third of them speak at once. */
 const CALLS_MAX = 100;
 /** Batches of 100 ms that wait for one thread, from all of its calls: 12 MB. */

@@ -8,6 +8,7 @@ import {
   type SupervisedWorker,
   startSupervisedWorker,
 } from '../../../runtime/supervised-worker.ts';
+import { processorMsOf, ThreadWork } from '../../../runtime/thread-work.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { CachedSpeech } from '../prompt-cache.ts';
 import type { FliteData, FliteJob, FliteSpeech } from './flite-worker.ts';
@@ -16,7 +17,7 @@ export interface FlitePoolOptions {
   /** Largest number of threads. The first starts at once, the others when sentences wait. */
   workers: number;
   entry: URL;
-  data: FliteData;
+  data: Omit<FliteData, 'threadId'>;
   clock: Clock;
   log: Log;
   /** Called after each rendering, even if every request for it has timed out or was aborted. */
@@ -25,6 +26,8 @@ export interface FlitePoolOptions {
 
 export interface SpeakLimits {
   deadlineMs: number;
+  /** Later deadline on a machine that keeps the threads waiting. Default: `deadlineMs`. */
+  patienceMs?: number;
   signal: AbortSignal;
   /** Whether no caller waits for it yet. */
   isAhead?: boolean;
@@ -36,12 +39,16 @@ const QUEUE_MAX = 64;
 const QUEUE_AHEAD_MAX = 512;
 /** Longest text: more than half a minute of speech. The caller splits longer text into sentences. */
 const TEXT_CHARS_MAX = 1_000;
-/** Longest work on a sentence: 50 to 150 ms, or fifty times that on a machine without a free core. After that the
- *  thread hangs. */
+/** Longest work on a sentence: 50 to 150 ms, or fifty times that where the system does not report a thread's processor
+ *  time and no core is free. After that the thread hangs. */
 const WORK_MS_MAX = 12_000;
+/** Interval at which a working thread and a late request are looked at. */
+const LOOK_MS = 500;
+/** Share of a core with which the threads count as served: on a machine that gives them less, a request waits on. */
+const SERVED_SHARE = 0.5;
 
-/** Deadline for a thread's start with its first sentence, on a machine that is busy with other starts. */
-export const START_MS_MAX = 20_000;
+/** Deadline for a thread's start with its first sentence, on a machine that is busy with other work. */
+export const START_MS_MAX = 60_000;
 const WARM_UP = { text: 'Hello.', voice: 'slt' };
 
 /** Rendering of one sentence, shared by all its requests. */
@@ -84,7 +91,7 @@ export class FlitePool {
       request.reject(error);
     };
     const onAbort = () => fail(signal.reason);
-    const deadline = this.#options.clock.after(deadlineMs, () =>
+    const deadline = this.#deadline(limits, () =>
       fail(new GatewayError('TTS_TIMEOUT', { deadlineMs })),
     );
     signal.addEventListener('abort', onAbort, { once: true });
@@ -97,11 +104,36 @@ export class FlitePool {
     }
   }
 
+  /** Whether the sentence waits for a thread or is being rendered. */
+  isUnderWay(what: { text: string; voice: string }): boolean {
+    return this.#renderings.has(keyOf(what));
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     const error = closedFault();
     this.#rejectAll(error);
     await Promise.all(this.#threads.map((thread) => thread.close(error)));
+  }
+
+  /** Calls `fail` at the deadline, or later if the machine has kept the threads waiting. */
+  #deadline({ deadlineMs, patienceMs = deadlineMs }: SpeakLimits, fail: () => void): Timer {
+    const { clock } = this.#options;
+    const latestMs = clock.monotonicMs() + patienceMs;
+    const before = this.#processorMs;
+    const look = (): void => {
+      const isServed = this.#processorMs - before >= deadlineMs * SERVED_SHARE;
+      const isKnown = this.#threads.some(({ processorMs }) => processorMs !== undefined);
+      if (isServed || !isKnown || clock.monotonicMs() >= latestMs) fail();
+      else timer = clock.after(LOOK_MS, look);
+    };
+    let timer = clock.after(deadlineMs, look);
+    return { cancel: () => timer.cancel() };
+  }
+
+  /** Processor time of all threads, as far as the system reports it. */
+  get #processorMs(): number {
+    return this.#threads.reduce((sum, { processorMs = 0 }) => sum + processorMs, 0);
   }
 
   #open(): Thread {
@@ -160,8 +192,9 @@ export class FlitePool {
   }
 
   /** The waiting or running rendering of this text, or a new one. Throws TTS_* if the queue is full. */
-  #renderingOf({ text, voice }: { text: string; voice: string }, limits: SpeakLimits): Rendering {
-    const key = `${voice}\n${text}`;
+  #renderingOf(what: { text: string; voice: string }, limits: SpeakLimits): Rendering {
+    const { text, voice } = what;
+    const key = keyOf(what);
     const isAhead = limits.isAhead === true;
     const found = this.#renderings.get(key);
     if (found !== undefined) {
@@ -186,6 +219,10 @@ export class FlitePool {
     queue.push(rendering);
     return rendering;
   }
+}
+
+function keyOf({ text, voice }: { text: string; voice: string }): string {
+  return `${voice}\n${text.replace(/\s+/g, ' ').trim()}`;
 }
 
 function closedFault(): GatewayError {
@@ -213,6 +250,8 @@ function settle(
 
 interface Thread {
   readonly state: 'idle' | 'busy' | 'dead';
+  /** Undefined if the system does not report it. */
+  readonly processorMs: number | undefined;
   start(rendering: Rendering): void;
   close(error: GatewayError): Promise<void>;
 }
@@ -226,9 +265,19 @@ interface ThreadListener {
 
 function openThread(options: FlitePoolOptions, listener: ThreadListener): Thread {
   const { clock } = options;
+  const threadId = new Int32Array(new SharedArrayBuffer(4));
+  const processorMs = () => processorMsOf(Atomics.load(threadId, 0));
+  const work = new ThreadWork(clock, processorMs);
   let current: Rendering | undefined;
   let hang: Timer | undefined;
   let dead = false;
+
+  function watch(workMsMax: number): void {
+    hang = clock.after(LOOK_MS, () => {
+      if (work.isStuck(workMsMax)) worker.kill('a sentence took too long');
+      else watch(workMsMax);
+    });
+  }
 
   function take(): Rendering | undefined {
     const rendering = current;
@@ -248,6 +297,7 @@ function openThread(options: FlitePoolOptions, listener: ThreadListener): Thread
 
   const worker: SupervisedWorker<FliteJob> = startSupervisedWorker<FliteJob, FliteSpeech>({
     ...options,
+    data: { ...options.data, threadId: threadId.buffer },
     name: 'flite',
     onMessage({ speech, failure }) {
       const reason = failure;
@@ -256,6 +306,7 @@ function openThread(options: FlitePoolOptions, listener: ThreadListener): Thread
     },
     onDown(reason, forGood) {
       dead = forGood;
+      Atomics.store(threadId, 0, 0);
       finish({ error: new GatewayError('TTS_FAILED', { reason }) });
       listener.onFree();
     },
@@ -270,9 +321,13 @@ function openThread(options: FlitePoolOptions, listener: ThreadListener): Thread
       if (dead) return 'dead';
       return current === undefined ? 'idle' : 'busy';
     },
+    get processorMs() {
+      return processorMs();
+    },
     start(rendering) {
       current = rendering;
-      hang = clock.after(rendering.workMsMax, () => worker.kill('a sentence took too long'));
+      work.progressed();
+      watch(rendering.workMsMax);
       worker.post(rendering.message);
     },
     close(error) {

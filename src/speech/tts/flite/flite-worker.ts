@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createResampler } from '../../../audio/resample/resampler.ts';
 import { readWav } from '../../../audio/wav.ts';
 import { lowerThreadPriority } from '../../../runtime/thread-priority.ts';
+import { ownThreadId } from '../../../runtime/thread-work.ts';
 import { normalizeLoudness } from '../loudness-normalization.ts';
 import { normalizeText } from '../text-normalization.ts';
 import type { WordTiming } from '../tts.ts';
@@ -14,6 +15,8 @@ import { wordTimings } from './flite-word-timings.ts';
 
 export interface FliteData {
   module: FliteModule;
+  /** 32 bits for the kernel's id of the thread; 0: not known. */
+  threadId: SharedArrayBuffer;
 }
 
 export interface FliteJob {
@@ -31,7 +34,8 @@ export interface FliteSpeech {
 
 lowerThreadPriority();
 const port = parentPort;
-const { module }: FliteData = workerData;
+const { module, threadId }: FliteData = workerData;
+Atomics.store(new Int32Array(threadId), 0, ownThreadId());
 const program = createFliteProgram(module);
 program.prepare();
 

@@ -25,7 +25,8 @@ export interface FliteOptions {
   /** Cache size. Default 16 MB: 17 minutes. */
   cacheBytesMax?: number;
   /** Deadline from the request to its audio, in milliseconds. Default 8 s: on a busy machine a sentence takes seconds,
-   *  and the line that explains a fault, by the same voice, would take as long. */
+   *  and the line that explains a fault, by the same voice, would take as long. Four times that while the machine gives
+   *  the threads less than half a core. */
   deadlineMs?: number;
   clock: Clock;
   log: Log;
@@ -33,6 +34,9 @@ export interface FliteOptions {
   entry?: URL;
 }
 
+/** Factor by which a caller waits longer on a machine that keeps the threads waiting: late is better than nothing, and
+ *  no other voice is left. */
+const PATIENCE = 4;
 /** Margin after the request's own deadline, which expires first. */
 const MARGIN_MS = 500;
 /** Deadline of a line that is rendered ahead: it waits for all sentences of callers. */
@@ -52,6 +56,7 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
     log: options.log,
   });
   const deadlineMs = options.deadlineMs ?? 8_000;
+  const patienceMs = PATIENCE * deadlineMs;
   const { clock } = options;
   const { signal } = new AbortController();
   const greeting = { text: 'Hello.', voice: options.voice ?? 'slt' };
@@ -66,14 +71,18 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
     signal: AbortSignal,
   ): Promise<CachedSpeech> {
     const startedAt = clock.monotonicMs();
+    const isShared = pool.isUnderWay({ text, voice });
+    promptCache.inc({ result: isShared ? 'shared' : 'miss' });
     const observe = (result: string) => {
       const seconds = (clock.monotonicMs() - startedAt) / 1_000;
       serviceSeconds.observe({ kind: 'tts', service: 'flite', result }, seconds);
     };
     try {
-      const limits = { deadlineMs: isAhead ? AHEAD_MS_MAX : deadlineMs, signal, isAhead };
+      const awaited = { deadlineMs, patienceMs };
+      const limits = { ...(isAhead ? { deadlineMs: AHEAD_MS_MAX } : awaited), signal, isAhead };
       const speech = await pool.speak({ text, voice }, limits);
-      observe('ok');
+      // One observation for each rendering, however many calls wait for it.
+      if (!isShared) observe('ok');
       return speech;
     } catch (error) {
       if (error instanceof GatewayError) observe(error.code);
@@ -84,14 +93,14 @@ export async function createFlite(options: FliteOptions): Promise<TextToSpeech> 
   return {
     name: 'flite',
     model: options.voice ?? 'slt',
-    audioWaitMs: deadlineMs + MARGIN_MS,
+    audioWaitMs: patienceMs + MARGIN_MS,
     isLatinOnly: true,
     async synthesize(request, listener, signal) {
       signal.throwIfAborted();
       const voice = knownVoice(request.voice) ?? options.voice ?? 'slt';
       if (!/[\p{L}\p{N}]/u.test(request.text)) return;
       const cached = cache.find(voice, request.text);
-      promptCache.inc({ result: cached === undefined ? 'miss' : 'hit' });
+      if (cached !== undefined) promptCache.inc({ result: 'hit' });
       const speech = cached ?? (await render(request, voice, signal));
       signal.throwIfAborted();
       deliver(speech, listener);

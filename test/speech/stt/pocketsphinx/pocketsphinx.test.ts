@@ -158,6 +158,7 @@ describe.skipIf(missing !== undefined)(`pocketsphinx${skipped}`, () => {
 /** A thread that answers `finish` by what is expected of the call. */
 const moody = new URL(
   `data:text/javascript,${encodeURIComponent(`
+    import { readlinkSync } from 'node:fs';
     import { parentPort, workerData } from 'node:worker_threads';
     const counts = new Int32Array(workerData.counts);
     const moods = new Map();
@@ -165,15 +166,19 @@ const moody = new URL(
     const waiting = [];
     parentPort.on('message', (request) => {
       const { kind, id } = request;
-      if (kind === 'expect') moods.set(id, request.expectation.phrases[0]);
+      if (kind === 'expect') {
+        if (moods.get(id) === 'starved') parentPort.postMessage({ kind: 'final', id, text: 'late', confidence: 1 });
+        moods.set(id, request.expectation.phrases[0]);
+        if (moods.get(id) === 'starved') Atomics.store(counts, 3, Number(readlinkSync('/proc/thread-self').split('/').at(-1)));
+      }
       const mood = moods.get(id);
       if (kind === 'audio') { audio += 1; if (mood !== 'slow') Atomics.add(counts, 0, 1); }
-      if (mood !== 'hang') Atomics.add(counts, 2, 1);
+      if (mood !== 'hang' && mood !== 'starved') Atomics.add(counts, 2, 1);
       if (kind === 'finish' && mood === 'late') waiting.push(request);
       if (kind !== 'finish' || mood === 'late') return;
-      const needed = waiting.filter(({ slot, nth }) => nth > Atomics.load(counts, 3 + slot));
+      const needed = waiting.filter(({ slot, nth }) => nth > Atomics.load(counts, 4 + slot));
       if (mood === 'die') process.exit(3);
-      if (mood === 'hang') return;
+      if (mood === 'hang' || mood === 'starved') return;
       if (mood === 'fail') parentPort.postMessage({ kind: 'failed', id, reason: 'scripted' });
       else parentPort.postMessage({ kind: 'final', id, text: mood === 'queue' ? 'queue' + needed.length : mood + audio, confidence: 1 });
     });
@@ -273,6 +278,22 @@ describe('pocketsphinx, when its threads fail', () => {
     utter(next.recognizer, sound);
     expect((await next.final()).text).toBe('ok2');
   });
+
+  it.runIf(process.platform === 'linux')(
+    'keeps a thread that has not worked: the machine was busy',
+    async () => {
+      await open();
+      const [starved, first] = [call('starved'), call('ok')];
+      utter(first.recognizer, sound);
+      await first.final(); // The thread has said which one it is.
+      utter(starved.recognizer, sound);
+      await settle();
+      for (let passed = 0; passed < 7_500; passed += 250) clock.advance(250);
+      starved.recognizer.expect({ ...OPEN_SPEECH, phrases: ['ok'] });
+      expect((await starved.final()).text).toBe('late');
+      expect(quiet.lines()).toEqual([]);
+    },
+  );
 
   it('delays the words of a queue, and gives up an utterance after eight seconds', async () => {
     await open();

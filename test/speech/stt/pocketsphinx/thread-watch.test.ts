@@ -5,7 +5,7 @@ import { HANDLED } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-me
 import { watchThread } from '../../../../src/speech/stt/pocketsphinx/thread-watch.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
-function watch() {
+function watch(processorMs: () => number | undefined = () => undefined) {
   const clock = new FakeClock();
   const counts = new Int32Array(8);
   const call = { waits: true, check: (): void => undefined };
@@ -15,6 +15,7 @@ function watch() {
     counts,
     calls: new Map([[1, call]]),
     onStuck: () => stuckAtMs.push(clock.monotonicMs()),
+    processorMs,
   });
   return { clock, counts, call, of, stuckAtMs };
 }
@@ -42,6 +43,35 @@ describe('the watchdog of a recogniser', () => {
     expect(stuckAtMs).toEqual([20_000]);
     clock.advance(500);
     expect(stuckAtMs).toHaveLength(2);
+  });
+
+  it('counts the processor time of the thread, which a busy machine keeps waiting', () => {
+    let processorMs = 100;
+    const { clock, counts, of, stuckAtMs } = watch(() => processorMs);
+    counts[HANDLED] = 5;
+    of.start();
+    for (let second = 0; second < 29; second += 1) {
+      clock.advance(1_000);
+      processorMs += 100;
+    }
+    expect(stuckAtMs).toEqual([]);
+    clock.advance(1_250);
+    expect(stuckAtMs).toHaveLength(0);
+    processorMs += 100;
+    clock.advance(250);
+    expect(stuckAtMs).toEqual([30_500]);
+  });
+
+  it('takes a thread for hung that neither works nor handles a message for a minute of its own time', () => {
+    const { clock, counts, of, stuckAtMs } = watch(() => 100);
+    counts[HANDLED] = 5;
+    of.start();
+    clock.advance(1_000);
+    clock.stall(50_000); // This process was stopped.
+    clock.advance(58_000);
+    expect(stuckAtMs).toEqual([]);
+    clock.advance(1_000);
+    expect(stuckAtMs).toHaveLength(1);
   });
 
   it('has one timer, whatever its calls do in a check', () => {

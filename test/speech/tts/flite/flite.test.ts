@@ -82,10 +82,19 @@ describe('flite', () => {
 /** A thread that does what the text says. */
 const moody = new URL(
   `data:text/javascript,${encodeURIComponent(`
-    import { parentPort } from 'node:worker_threads';
+    import { readlinkSync } from 'node:fs';
+    import { parentPort, workerData } from 'node:worker_threads';
     let jobs = 0;
     parentPort.on('message', ({ id, text }) => {
       jobs += 1;
+      if (text === 'who') {
+        const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+        Atomics.store(new Int32Array(workerData.threadId), 0, thread);
+      }
+      if (text === 'starved') {
+        setTimeout(() => parentPort.postMessage({ id, speech: { samples: new Int16Array(80), words: [] }, failure: '' }), 300);
+        return;
+      }
       if (text === 'die') process.exit(3);
       if (text === 'hang') for (;;);
       if (text.startsWith('wait')) return;
@@ -169,6 +178,31 @@ describe('flite, when its threads fail', () => {
     expect((await next).samples).toBe(800);
     expect(clock.timers).toBe(0);
   });
+
+  it.runIf(process.platform === 'linux')(
+    'waits on while the machine gives its thread no time, and keeps the thread',
+    async () => {
+      await open();
+      await synthesize(speech, 'who');
+      const starved = synthesize(speech, 'starved');
+      await settle();
+      clock.advance(31_000);
+      expect((await starved).samples).toBe(80);
+      expect(lines()).toEqual([]);
+      let code: string | undefined;
+      const never = synthesize(speech, 'wait').catch((error: unknown) => {
+        code = codeOf(error);
+      });
+      await settle();
+      clock.advance(31_999);
+      await settle();
+      expect(code).toBeUndefined();
+      clock.advance(1);
+      await never;
+      expect(code).toBe('TTS_TIMEOUT');
+      expect(speech.audioWaitMs).toBeGreaterThan(32_000);
+    },
+  );
 
   it('replaces a thread that hangs at a line rendered ahead after twelve seconds as well', async () => {
     await open();
