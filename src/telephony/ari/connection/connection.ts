@@ -16,6 +16,7 @@ import { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
 import { answerCall } from '../calls/answer.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
+import { callLimitOf, setCallLimit } from '../calls/call-limit.ts';
 import type { CallTable } from '../calls/call-table.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
@@ -114,6 +115,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     try {
       const either = AbortSignal.any([signal, call.over]);
       if (await answerCall(this, call, either)) this.#answered(call);
+      void setCallLimit(this, call);
       const onClosed = () => this.#mediaClosed(callId);
       const { channelId } = call;
       const leg = await this.openLeg({ peer: this, callId, channelId, onClosed }, either);
@@ -324,6 +326,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const { id } = channel;
     if (this.#held.calls.has(id)) return;
     const call = new AriCall({ id, runId: null });
+    call.limitS = callLimitOf(args);
     if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
     this.#held.calls.set(id, call);
     this.#listener.onInbound(inboundCall(channel, args));
