@@ -29,12 +29,15 @@ import {
   createAriClient,
   httpTransport,
   isAriNotFound,
+  isWriteRefused,
 } from './rest/client.ts';
 import { type AriAccount, accountOf } from './rest/config.ts';
 import type { OpenLeg } from './rest/peer.ts';
 
-/** Deadline of the request that asks whether another program is connected as the application. */
-const FREE_MS_MAX = 5_000;
+/** Deadline of the requests that ask whether a new attempt to connect makes sense. */
+const ASK_MS_MAX = 5_000;
+/** Id that no channel has. */
+const NO_CHANNEL = 'patchbay-no-channel';
 
 export interface AriConnectionsDeps {
   clients: KnownPbxAddresses;
@@ -81,7 +84,7 @@ export class AriConnections {
     this.#held.set(account.app, held);
     const connection: AriConnection = new AriConnection({
       account,
-      clientOf: (of) => this.#clientOf(of),
+      clientOf: (of, onAnswer) => createAriClient(() => this.transportOf(of), onAnswer),
       listener: testCalls.screened(shown, account.app, () => connection.client),
       openLeg,
       openSocket: (of, socketListener) => this.#openSocket(of, socketListener),
@@ -125,8 +128,11 @@ export class AriConnections {
     const { clients, egress, outboundWebsockets, clock, random } = this.#deps;
     if (account.connection === 'outgoing') {
       const onConnected = (address: string | undefined): void => clients.note(address);
-      const isFree = () => isApplicationFree(this.#clientOf(account), account, clock);
-      return new EventSocket({ account, egress, onConnected, isFree, clock, random, listener });
+      const client = this.#clientOf(account);
+      const isFree = () => isApplicationFree(client, account, clock);
+      const mayWrite = () => isWriter(client, clock);
+      const asks = { isFree, mayWrite };
+      return new EventSocket({ account, egress, onConnected, asks, clock, random, listener });
     }
     const socket = outboundWebsockets.expect(account, listener);
     this.#incoming.set(account.app, socket);
@@ -146,13 +152,27 @@ function warnOfAddress(account: AriAccount, host: string | undefined, log: Log):
   }
 }
 
+/** Whether our user may write: asked by a request that changes nothing. True if the PBX cannot be asked. Never
+ *  rejects. */
+async function isWriter(client: AriClient, clock: Clock): Promise<boolean> {
+  const deadline = deadlineSignal(clock, ASK_MS_MAX, 'look for the right to write');
+  const request = { action: 'look', method: 'DELETE', path: `channels/${NO_CHANNEL}` } as const;
+  try {
+    return !isWriteRefused(request, await client.send(request, deadline.signal));
+  } catch {
+    return true; // The next attempt to connect finds out.
+  } finally {
+    deadline.done();
+  }
+}
+
 /** Whether no client is connected as the application. False if the PBX cannot be asked. Never rejects. */
 async function isApplicationFree(
   client: AriClient,
   { app }: AriAccount,
   clock: Clock,
 ): Promise<boolean> {
-  const deadline = deadlineSignal(clock, FREE_MS_MAX, 'look for the application');
+  const deadline = deadlineSignal(clock, ASK_MS_MAX, 'look for the application');
   const path = `applications/${encodeURIComponent(app)}`;
   try {
     const request = { action: 'application', method: 'GET', path } as const;
