@@ -22,6 +22,7 @@ import type {
 } from './connection/outbound-websocket.ts';
 import type { TestCalls } from './connection/test-calls.ts';
 import { addressForPbx } from './media/gateway-address.ts';
+import { isStreamed } from './media/transport-selection.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
 import {
   type AriClient,
@@ -46,6 +47,7 @@ export interface AriConnectionsDeps {
   testCalls: TestCalls;
   /** Where PBXs reach our RTP and AudioSocket. Undefined: calls have neither. */
   packetHost: string | undefined;
+  hasAudioSocket: boolean;
   egress: Egress;
   clock: Clock;
   random: Random;
@@ -105,10 +107,12 @@ export class AriConnections {
 
   /** Account, client, ids and clock for requests about calls of a PBX. */
   reach(account: AriAccount): AriReach {
-    const { clock, random } = this.#deps;
+    const { clock, random, hasAudioSocket } = this.#deps;
     const connection = this.#connections.get(account.app);
     const client = connection?.client ?? this.#clientOf(account);
-    return { account, client, ids: createChannelIds(account.app, random), clock, connection };
+    const ids = createChannelIds(account.app, random);
+    const isStream = isStreamed(account, connection?.version ?? null, hasAudioSocket);
+    return { account, client, ids, clock, isStream, connection };
   }
 
   /** Requests go over HTTP, or over the connection that Asterisk has opened to us. Throws PBX_NOT_CONNECTED if it has
