@@ -59,8 +59,12 @@ const EVENTS_PATH = '/api/v1/telephony/pbx/';
 /** Header of a completed section: Asterisk reads only one of two plain sections with the same name. */
 const GENERAL =
   '[general](+)               ; completes the [general] above; in a file without one: [general]';
-/** Longest call, in seconds: longer than any call that is wanted. */
+/** Longest call, in seconds: longer than any call that is wanted. The gateway sets it when it takes the call
+ *  (telephony/ari/calls/call-limit). */
 const CALL_S = 3_600;
+/** Longest time from the line before Stasis to the gateway's answer, in seconds. Asterisk keeps a ringing caller of a
+ *  gateway that may not answer (read_only), or whose connection is lost, for as long as this allows. */
+const RING_S = 60;
 const CA_FILE = '/etc/ssl/certs/ca-certificates.crt';
 
 export function adminPlan(wishes: AdminWishes): AdminPlan {
@@ -174,13 +178,17 @@ function clientSection(
   ];
 }
 
-function extensionsConf({ app, context, numbers }: AdminWishes): string {
+function extensionsConf({ mode, app, context, numbers }: AdminWishes): string {
   const wanted = numbers.length === 0 ? ['_[+0-9].'] : numbers;
+  // Streams have no timestamps, so the gateway cannot put packets in order; for RTP it does.
+  const jitterBuffer =
+    ' same => n(jitter),Set(JITTERBUFFER(adaptive)=default)     ; puts the packets of the telephone in order: the gateway gets a stream';
   return lines(
     `[${context}]                 ; the trunk's endpoint: context = ${context}; or from another: include => ${context}`,
     ...wanted.flatMap((extension) => [
-      `exten => ${extension},1,Set(TIMEOUT(absolute)=${CALL_S})     ; a gateway that is gone keeps no caller in silence for ever: more than max_call_duration`,
-      ` same => n,Stasis(${app},inbound,\${EXTEN})`,
+      `exten => ${extension},1,Set(TIMEOUT(absolute)=${RING_S})     ; seconds to answer: a gateway that cannot answer lets no caller ring for ever`,
+      ...(mode === 'rtp' ? [] : [jitterBuffer]),
+      ` same => n(stasis),Stasis(${app},inbound,\${EXTEN},${CALL_S})     ; ${CALL_S}: seconds of a call, set by the gateway when it answers: more than max_call_duration`,
       ` same => n,GotoIf($["\${STASISSTATUS}"="FAILED"]?away)`,
       ' same => n,Hangup()',
       ' same => n(away),Set(TIMEOUT(absolute)=0)',
@@ -214,7 +222,10 @@ function checksOf({ mode, user, context, numbers, app, isTls }: AdminWishes): Ad
     ...(mode === 'incoming'
       ? [{ command: 'ari show websocket sessions', shows: `${app}, once the gateway runs` }]
       : [{ command: 'ari show apps', shows: `${app}, once the gateway runs` }]),
-    { command: `dialplan show ${number}@${context}`, shows: `Stasis(${app},inbound,\${EXTEN})` },
+    {
+      command: `dialplan show ${number}@${context}`,
+      shows: `Stasis(${app},inbound,\${EXTEN},${CALL_S})`,
+    },
   ];
 }
 

@@ -8,6 +8,10 @@ import {
   adminPlan,
 } from '../../src/cli/asterisk-files.ts';
 import { freePbxPlan } from '../../src/cli/freepbx-files.ts';
+import {
+  PRINTED_CONTEXT,
+  PRINTED_LABELS,
+} from '../../src/telephony/ari/doctor/dialplan-questions.ts';
 
 const wishes: AdminWishes = {
   mode: 'server',
@@ -114,14 +118,31 @@ describe('the files for Asterisk', () => {
 
   it('the dialplan passes calls to the application, and continues when it is not connected', () => {
     const text = adminPlan({ ...wishes, numbers: ['8000', '+15550100'] }).files.at(-1)?.text ?? '';
-    expect(text).toContain('exten => 8000,1,Set(TIMEOUT(absolute)=3600)');
-    expect(text).toContain('exten => +15550100,1,Set(TIMEOUT(absolute)=3600)');
-    const stasis = ` same => n,Stasis(patchbay_0123456789ab,inbound,\${EXTEN})\n`;
+    expect(text).toContain('exten => 8000,1,Set(TIMEOUT(absolute)=60) ');
+    expect(text).toContain('exten => +15550100,1,Set(TIMEOUT(absolute)=60) ');
+    const stasis = ` same => n(stasis),Stasis(patchbay_0123456789ab,inbound,\${EXTEN},3600) `;
     expect(text.split(stasis)).toHaveLength(3);
     expect(text.split(' same => n(away),Set(TIMEOUT(absolute)=0)\n')).toHaveLength(3);
     expect(text.match(/\$\[".\{STASISSTATUS\}"="FAILED"\]\?away/g)).toHaveLength(2);
     expect(text).not.toContain('_[+0-9].');
     expect(adminPlan(wishes).files.at(-1)?.text).toContain('exten => _[+0-9].,1,');
+  });
+
+  it.each(ADMIN_MODES)(
+    'mode %s: the PBX has a jitter buffer, unless RTP brings timestamps',
+    (mode) => {
+      const text = adminPlan({ ...wishes, mode, numbers: ['8000'] }).files.at(-1)?.text ?? '';
+      const before = text.split(' same => n(stasis)')[0] ?? '';
+      const line = ' same => n(jitter),Set(JITTERBUFFER(adaptive)=default) ';
+      expect(before.includes(line)).toBe(mode !== 'rtp');
+      expect(text.includes('JITTERBUFFER')).toBe(mode !== 'rtp');
+    },
+  );
+
+  it('the doctor knows the labels and the context of the lines', () => {
+    const text = adminPlan(wishes).files.at(-1)?.text ?? '';
+    expect(text).toContain(`[${PRINTED_CONTEXT}] `);
+    for (const label of Object.values(PRINTED_LABELS)) expect(text).toContain(`n(${label}),`);
   });
 
   it('the general sections complete those that the files have', () => {

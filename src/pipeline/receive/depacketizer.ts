@@ -78,7 +78,7 @@ export class Depacketizer {
   /** Stream position of the next sample, in samples; undefined before the first packet. */
   #next: number | undefined;
   #lastStart = Number.NaN;
-  /** Samples of dropped packets without a timestamp, since the last packet. */
+  /** Samples of dropped and of missing packets without a timestamp, since the last packet. */
   #dropped = 0;
   #wallClock = false;
   /** Held packets, at most HELD_MAX, allocated when needed. */
@@ -95,15 +95,20 @@ export class Depacketizer {
     if (fromHz !== RATE_HZ) this.#resampler = createResampler({ fromHz, toHz: RATE_HZ });
   }
 
-  /** Takes one packet, borrowed. `timestampMs` is the stream time of its start or NaN; `nowMs` is media time. */
+  /** Takes one packet, borrowed. `timestampMs` is the stream time of its start or NaN; `nowMs` is media time. An empty
+   *  packet without a timestamp is a frame that the far end's own jitter buffer misses. */
   push(payload: Uint8Array, timestampMs: number, nowMs: number): void {
+    if (payload.length === 0) {
+      if (Number.isNaN(timestampMs) && this.#next !== undefined) this.#dropped += FRAME_SAMPLES;
+      return;
+    }
     const pcm = this.#decode(payload);
     const count = Math.min(pcm.length, PACKET_SAMPLES_MAX);
     if (count === 0) return;
     if (this.#dropped > 0) this.#fill((this.#next ?? 0) + this.#dropped);
     this.#dropped = 0;
     const start = this.#place(timestampMs, count);
-    this.#arrival.arrived((start + count) / PER_MS, nowMs);
+    this.#arrival.arrived((start + count) / PER_MS, nowMs, this.#jitter.jitterMs);
     this.#jitter.arrived(start / PER_MS, nowMs);
     this.#order(pcm, count, start, nowMs);
     this.#lastStart = start;

@@ -22,6 +22,7 @@ import type {
 } from './connection/outbound-websocket.ts';
 import type { TestCalls } from './connection/test-calls.ts';
 import { addressForPbx } from './media/gateway-address.ts';
+import { isStreamed } from './media/transport-selection.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
 import {
   type AriClient,
@@ -29,12 +30,15 @@ import {
   createAriClient,
   httpTransport,
   isAriNotFound,
+  isWriteRefused,
 } from './rest/client.ts';
 import { type AriAccount, accountOf } from './rest/config.ts';
 import type { OpenLeg } from './rest/peer.ts';
 
-/** Deadline of the request that asks whether another program is connected as the application. */
-const FREE_MS_MAX = 5_000;
+/** Deadline of the requests that ask whether a new attempt to connect makes sense. */
+const ASK_MS_MAX = 5_000;
+/** Id that no channel has. */
+const NO_CHANNEL = 'patchbay-no-channel';
 
 export interface AriConnectionsDeps {
   clients: KnownPbxAddresses;
@@ -43,6 +47,7 @@ export interface AriConnectionsDeps {
   testCalls: TestCalls;
   /** Where PBXs reach our RTP and AudioSocket. Undefined: calls have neither. */
   packetHost: string | undefined;
+  hasAudioSocket: boolean;
   egress: Egress;
   clock: Clock;
   random: Random;
@@ -81,7 +86,7 @@ export class AriConnections {
     this.#held.set(account.app, held);
     const connection: AriConnection = new AriConnection({
       account,
-      clientOf: (of) => this.#clientOf(of),
+      clientOf: (of, onAnswer) => createAriClient(() => this.transportOf(of), onAnswer),
       listener: testCalls.screened(shown, account.app, () => connection.client),
       openLeg,
       openSocket: (of, socketListener) => this.#openSocket(of, socketListener),
@@ -102,10 +107,12 @@ export class AriConnections {
 
   /** Account, client, ids and clock for requests about calls of a PBX. */
   reach(account: AriAccount): AriReach {
-    const { clock, random } = this.#deps;
+    const { clock, random, hasAudioSocket } = this.#deps;
     const connection = this.#connections.get(account.app);
     const client = connection?.client ?? this.#clientOf(account);
-    return { account, client, ids: createChannelIds(account.app, random), clock, connection };
+    const ids = createChannelIds(account.app, random);
+    const isStream = isStreamed(account, connection?.version ?? null, hasAudioSocket);
+    return { account, client, ids, clock, isStream, connection };
   }
 
   /** Requests go over HTTP, or over the connection that Asterisk has opened to us. Throws PBX_NOT_CONNECTED if it has
@@ -125,8 +132,11 @@ export class AriConnections {
     const { clients, egress, outboundWebsockets, clock, random } = this.#deps;
     if (account.connection === 'outgoing') {
       const onConnected = (address: string | undefined): void => clients.note(address);
-      const isFree = () => isApplicationFree(this.#clientOf(account), account, clock);
-      return new EventSocket({ account, egress, onConnected, isFree, clock, random, listener });
+      const client = this.#clientOf(account);
+      const isFree = () => isApplicationFree(client, account, clock);
+      const mayWrite = () => isWriter(client, clock);
+      const asks = { isFree, mayWrite };
+      return new EventSocket({ account, egress, onConnected, asks, clock, random, listener });
     }
     const socket = outboundWebsockets.expect(account, listener);
     this.#incoming.set(account.app, socket);
@@ -146,13 +156,27 @@ function warnOfAddress(account: AriAccount, host: string | undefined, log: Log):
   }
 }
 
+/** Whether our user may write: asked by a request that changes nothing. True if the PBX cannot be asked. Never
+ *  rejects. */
+async function isWriter(client: AriClient, clock: Clock): Promise<boolean> {
+  const deadline = deadlineSignal(clock, ASK_MS_MAX, 'look for the right to write');
+  const request = { action: 'look', method: 'DELETE', path: `channels/${NO_CHANNEL}` } as const;
+  try {
+    return !isWriteRefused(request, await client.send(request, deadline.signal));
+  } catch {
+    return true; // The next attempt to connect finds out.
+  } finally {
+    deadline.done();
+  }
+}
+
 /** Whether no client is connected as the application. False if the PBX cannot be asked. Never rejects. */
 async function isApplicationFree(
   client: AriClient,
   { app }: AriAccount,
   clock: Clock,
 ): Promise<boolean> {
-  const deadline = deadlineSignal(clock, FREE_MS_MAX, 'look for the application');
+  const deadline = deadlineSignal(clock, ASK_MS_MAX, 'look for the application');
   const path = `applications/${encodeURIComponent(app)}`;
   try {
     const request = { action: 'application', method: 'GET', path } as const;

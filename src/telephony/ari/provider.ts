@@ -67,6 +67,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
     testCalls,
 
     packetHost: packets?.host,
+    hasAudioSocket: transports.audiosocket !== undefined,
     egress,
     clock,
     random,

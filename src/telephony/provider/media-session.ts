@@ -46,7 +46,7 @@ export type MediaEvent =
 
 export interface AudioListener {
   /** Encoded audio of the caller; borrowed until the call returns. `timestampMs` counts from the start of the
-   *  stream; NaN if the provider has none. */
+   *  stream; NaN if the provider has none: then an empty payload is a frame of 20 ms that is missing. */
   onAudio(payload: Uint8Array, timestampMs: number): void;
 }
 

@@ -174,7 +174,7 @@ describe('a call out over an Asterisk', () => {
     ['busynow', 'busy'],
     ['noanswer', 'no-answer'],
     ['off', 'no-answer'],
-    ['noreply', 'failed'],
+    ['noreply', 'no-answer'],
     ['reject', 'failed'],
     ['congestion', 'failed'],
     ['unalloc', 'failed'],

@@ -98,6 +98,8 @@ export class Channel {
   /** Its telephone has put the call on hold: it sends nothing, and the others hear music. */
   isHolding = false;
   line: Line = deadLine;
+  /** Takes back TIMEOUT(absolute). */
+  unlimit: () => void = () => undefined;
   partner: Channel | null = null;
   phone: Phone | null = null;
   dialling: Dialling | null = null;

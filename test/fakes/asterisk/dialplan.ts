@@ -4,6 +4,8 @@
 export type Step = (
   | { app: 'Ringing' | 'Progress' | 'Answer' | 'Echo' | 'Busy' | 'Congestion' }
   | { app: 'Wait'; ms: number }
+  /** A variable, or a function such as TIMEOUT(absolute): `name=value`. */
+  | { app: 'Set'; data: string }
   | { app: 'Playback'; sound: string }
   | { app: 'Playtones'; hz: number }
   | { app: 'SendDTMF'; digits: string; everyMs: number }

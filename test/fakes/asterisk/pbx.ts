@@ -114,8 +114,17 @@ export class Pbx {
   }
 
   setVariable(channel: Channel, name: string, value: string): void {
+    if (name === 'TIMEOUT(absolute)') this.#limit(channel, Number(value));
     channel.variables.set(name, value);
+    if (name.endsWith(')')) return; // A function, which is no variable.
     this.tell(channel, 'ChannelVarset', { variable: name, value });
+  }
+
+  /** Ends the channel after so many seconds, whatever it does then. A later limit replaces an earlier one; 0: none. */
+  #limit(channel: Channel, seconds: number): void {
+    channel.unlimit();
+    if (seconds === 0) return;
+    channel.unlimit = this.later(seconds * 1_000, () => this.hangUp(channel, 0, null));
   }
 
   tellDial(channel: Channel, dialstatus: string): void {

@@ -224,8 +224,8 @@ export class Trunk {
 
   /** Functions of the dialplan: who calls, who the other side is told that calls, and how long a call may last. */
   #setFunction(channel: Channel, name: string, value: string): void {
-    if (name === 'TIMEOUT(absolute)') {
-      this.#pbx.later(Number(value) * 1_000, () => this.#pbx.hangUp(channel, 0, null));
+    if (name === 'TIMEOUT(absolute)' || name.startsWith('JITTERBUFFER(')) {
+      this.#pbx.setVariable(channel, name, value);
       return;
     }
     const party = partyOf(value);

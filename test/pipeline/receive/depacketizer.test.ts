@@ -100,6 +100,22 @@ describe('the caller’s packets', () => {
     expect(decoder.concealed).toBe(2);
   });
 
+  it('that the far end misses are empty in a stream without timestamps, and are concealed', () => {
+    const { decoder, heard, values } = start();
+    const empty = new Uint8Array(0);
+    decoder.push(empty, Number.NaN, 0);
+    decoder.push(packet(1_000), Number.NaN, 20);
+    decoder.push(empty, Number.NaN, 40);
+    decoder.push(empty, Number.NaN, 60);
+    decoder.push(packet(2_000), Number.NaN, 80);
+    expect(heard.map(({ atMs }) => atMs)).toEqual([0, 20, 40, 60]);
+    expect(values()[1]).toBeGreaterThan(100);
+    expect(decoder.concealed).toBe(2);
+    decoder.push(empty, 100, 100);
+    decoder.push(packet(2_000), Number.NaN, 120);
+    expect(decoder.concealed).toBe(2);
+  });
+
   it('after a long gap are heard without delay, after silence', () => {
     const { decoder, heard, values } = start();
     decoder.push(packet(1_000), 0, 20);

@@ -1,6 +1,7 @@
 // The answer of an inbound call. Source: asterisk §4.1.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
+import { READ_ONLY } from '../rest/client.ts';
 import type { AriContext } from '../rest/peer.ts';
 import type { AriCall } from './ari-call.ts';
 
@@ -15,7 +16,8 @@ export async function answerCall(
   const { status } = await client.send({ action: 'answer', method: 'POST', path }, signal);
   if (status === 404 || status === 409) throw new GatewayError('PBX_CALL_GONE');
   if (status > 299) {
-    throw new GatewayError('PBX_MEDIA', { reason: `the answer was refused (${status})` });
+    const why = status === 403 ? `: ${READ_ONLY}` : '';
+    throw new GatewayError('PBX_MEDIA', { reason: `the answer was refused (${status})${why}` });
   }
   return call.answer(clock.monotonicMs());
 }

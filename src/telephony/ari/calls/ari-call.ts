@@ -24,6 +24,8 @@ export class AriCall {
   isUnwanted = false;
   /** Whether its hang-up is being requested. */
   isHangingUp = false;
+  /** Limit of the call in seconds, which the dialplan names; undefined if it names none. */
+  limitS: number | undefined;
   /** Whether the call continues in the dialplan, where we no longer follow it. */
   released = false;
   readonly #facts: CallFacts;

@@ -11,6 +11,8 @@ export interface Dialled {
   ringS: number;
   /** Arguments of our application when the call is answered, separated by commas. */
   args: string;
+  /** Whether the audio comes as a stream, without timestamps. */
+  isStream: boolean;
 }
 
 /** The formats that every Asterisk has, best first for narrowband and for wideband audio. */
@@ -18,7 +20,10 @@ const NARROWBAND = ['ulaw', 'alaw', 'g722', 'slin16', 'slin'];
 const WIDEBAND = ['g722', 'slin16', 'ulaw', 'alaw', 'slin'];
 
 /** The query of `POST /channels`. */
-export function dialQuery(account: AriAccount, dialled: Dialled): Record<string, string> {
+export function dialQuery(
+  account: AriAccount,
+  dialled: Omit<Dialled, 'isStream'>,
+): Record<string, string> {
   const { callerId, ringS } = dialled;
   return {
     ...createQuery(account, dialled),
@@ -27,10 +32,16 @@ export function dialQuery(account: AriAccount, dialled: Dialled): Record<string,
   };
 }
 
+/** Variables of a channel whose audio comes as a stream: the PBX puts its packets in order, as the printed dialplan has
+ *  it for inbound calls. Source: asterisk §2.5. */
+export function jitterBufferOf({ isStream }: Pick<Dialled, 'isStream'>): Record<string, string> {
+  return isStream ? Object.fromEntries([['JITTERBUFFER(adaptive)', 'default']]) : {};
+}
+
 /** The query of `POST /channels/create`, which accepts neither caller id nor ring time. */
 export function createQuery(
   account: AriAccount,
-  { channelId, to, args }: Omit<Dialled, 'callerId' | 'ringS'>,
+  { channelId, to, args }: Pick<Dialled, 'channelId' | 'to' | 'args'>,
 ): Record<string, string> {
   const endpoint = endpointOf(account.dial_template, to);
   const formats = formatsOf(account);

@@ -7,7 +7,7 @@ import { deadlineSignal } from '../../../std/deadline.ts';
 import { type AriClient, ariFaultOf, isAriNotFound } from '../rest/client.ts';
 import type { AriAccount } from '../rest/config.ts';
 import { type AriChannel, ariChannel } from '../rest/messages.ts';
-import { createQuery, type Dialled, ringQuery } from './dial-endpoint.ts';
+import { createQuery, type Dialled, jitterBufferOf, ringQuery } from './dial-endpoint.ts';
 
 /** Pause between two looks. A new channel is in the application after a few milliseconds, or later on a busy PBX. */
 const LOOK_MS = 20;
@@ -30,10 +30,10 @@ export async function dialWithEarlyMedia(
   signal: AbortSignal,
 ): Promise<AriChannel> {
   const { client } = line;
-  const { channelId, callerId, ringS } = dialled;
+  const { channelId, ringS } = dialled;
   const query = createQuery(line.account, dialled);
   const request = { action: 'dial', method: 'POST', path: 'channels/create', query } as const;
-  const channel = await client.get({ ...request, body: bodyOf(callerId) }, ariChannel, signal);
+  const channel = await client.get({ ...request, body: bodyOf(dialled) }, ariChannel, signal);
   await untilEntered(line, channelId, signal);
   // Sent once, only here, and never again for any answer: a channel that is dialled twice crashes Asterisk 22.10.
   const path = `channels/${channelId}/dial`;
@@ -58,10 +58,12 @@ export async function cancelDial(
 }
 
 /** The connected line's number is what the far end sees; the channel's own number is only visible at the PBX. */
-function bodyOf(callerId: string | null): object {
-  if (callerId === null || callerId === '') return {};
-  const parties = ['CONNECTEDLINE(all)', 'CALLERID(all)'];
-  return { variables: Object.fromEntries(parties.map((party) => [party, callerId])) };
+function bodyOf(dialled: Dialled): object {
+  const variables = jitterBufferOf(dialled);
+  for (const party of ['CONNECTEDLINE(all)', 'CALLERID(all)']) {
+    if (dialled.callerId) variables[party] = dialled.callerId;
+  }
+  return { variables };
 }
 
 /** Waits until the application has the channel: a dial before that is refused. The looks have no effect. */

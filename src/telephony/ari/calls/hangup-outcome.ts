@@ -86,12 +86,12 @@ function statusOf(facts: CallFacts, cause: number): TerminalStatus {
   if (facts.inbound) return 'no-answer';
   if (cause === 0) return statusByDial[facts.dialStatus] ?? 'failed';
   if (cause === 16 && !facts.dialled) return 'failed';
-  if (isUnreached(facts, cause)) return 'failed';
   return statusByCause.get(cause) ?? 'failed';
 }
 
-/** Whether nobody replied (408), or the ring time ended without ringing. A telephone that is switched off counts as
- *  reached: its provider replies with 480. */
+/** Whether nobody replied (408), or the ring time ended without ringing: a dead trunk looks like this, and which of the
+ *  two comes first depends on the ring time. The status is that of a call without an answer, only the words differ. A
+ *  telephone that is switched off counts as reached: its provider replies with 480. */
 function isUnreached(facts: CallFacts, cause: number): boolean {
   if (facts.progressed || (cause !== 18 && cause !== 19)) return false;
   return facts.sipStatus === 408 || cause === 18 || !facts.endedByFarEnd;

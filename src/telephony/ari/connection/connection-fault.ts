@@ -70,10 +70,15 @@ export function refusalFault(account: AriAccount, status: number): ConnectionFau
   const host = hostOf(account);
   const user = account.app_name;
   if (status === 401) return fault('PBX_UNAUTHORIZED', { host, user }, true);
-  if (status === 403) return fault('PBX_READ_ONLY', { host, user }, true);
+  if (status === 403) return readOnlyFault(account);
   if (status === 404) return fault('PBX_NO_ARI', { host }, true);
   const reason = `it answered ${status}`;
   return fault('PBX_UNREACHABLE', { host, reason }, false);
+}
+
+/** The fault when Asterisk refuses to change anything for our user. */
+export function readOnlyFault(account: AriAccount): ConnectionFault {
+  return fault('PBX_READ_ONLY', { host: hostOf(account), user: account.app_name }, true);
 }
 
 /** The fault of an open socket on which a required request failed. */
@@ -81,7 +86,7 @@ export function requestFault(account: AriAccount, error: unknown): ConnectionFau
   const code = codeOf(error);
   const facts = { host: hostOf(account), user: account.app_name };
   if (code === 'PROVIDER_AUTH') return fault('PBX_UNAUTHORIZED', facts, true);
-  if (code === 'PBX_READ_ONLY') return fault('PBX_READ_ONLY', facts, true);
+  if (code === 'PBX_READ_ONLY') return readOnlyFault(account);
   return fault('PBX_UNREACHABLE', { ...facts, reason: 'requests fail' }, false);
 }
 

@@ -16,13 +16,14 @@ import { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
 import { answerCall } from '../calls/answer.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
+import { callLimitOf, setCallLimit } from '../calls/call-limit.ts';
 import type { CallTable } from '../calls/call-table.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
 import { endTransferred, transferCall } from '../calls/transfer.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
-import type { AriClient } from '../rest/client.ts';
+import { type AriAnswer, type AriClient, type AriRequest, isWriteRefused } from '../rest/client.ts';
 import { type AriAccount, accountOf } from '../rest/config.ts';
 import {
   type AriChannel,
@@ -35,7 +36,12 @@ import {
 } from '../rest/messages.ts';
 import type { CallPeer, OpenLeg } from '../rest/peer.ts';
 import type { AriSocket, AriSocketListener } from './ari-socket.ts';
-import { type ConnectionFault, requestFault, takenFault } from './connection-fault.ts';
+import {
+  type ConnectionFault,
+  readOnlyFault,
+  requestFault,
+  takenFault,
+} from './connection-fault.ts';
 import { type Reconciliation, ReconciliationFaults, reconcile } from './reconciliation.ts';
 
 const RESYNC_MS_MAX = 15_000;
@@ -47,7 +53,11 @@ const RING_MS_MAX = 180_000;
 
 export interface AriConnectionOptions {
   account: AriAccount;
-  clientOf: (account: AriAccount) => AriClient;
+  /** `onAnswer` gets every answer. */
+  clientOf: (
+    account: AriAccount,
+    onAnswer: (request: AriRequest, answer: AriAnswer) => void,
+  ) => AriClient;
   listener: PbxListener;
   openLeg: OpenLeg;
   openSocket: (account: AriAccount, listener: AriSocketListener) => AriSocket;
@@ -83,7 +93,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#listener = options.listener;
     this.#held = options.held;
     this.account = options.account;
-    this.client = options.clientOf(options.account);
+    this.client = this.#clientOf(options.account);
     this.clock = options.clock;
     this.random = options.random;
     this.log = options.log;
@@ -114,6 +124,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     try {
       const either = AbortSignal.any([signal, call.over]);
       if (await answerCall(this, call, either)) this.#answered(call);
+      void setCallLimit(this, call);
       const onClosed = () => this.#mediaClosed(callId);
       const { channelId } = call;
       const leg = await this.openLeg({ peer: this, callId, channelId, onClosed }, either);
@@ -143,7 +154,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#socket.close();
     this.#link += 1;
     this.account = account;
-    this.client = this.#options.clientOf(account);
+    this.client = this.#clientOf(account);
     this.#become({ kind: 'connecting' });
     this.#socket = this.#openSocket();
     return true;
@@ -189,6 +200,22 @@ export class AriConnection implements PbxConnection, CallPeer {
   }
 
   // The link.
+
+  #clientOf(account: AriAccount): AriClient {
+    return this.#options.clientOf(account, (request, answer) => {
+      if (isWriteRefused(request, answer)) this.#writeRefused();
+    });
+  }
+
+  /** The user lost the right to write while the link was up. Without our socket Asterisk passes no further callers to
+   *  our application. */
+  #writeRefused(): void {
+    if (this.#state.kind !== 'up') return;
+    const fault = readOnlyFault(this.account);
+    const { code, message } = fault;
+    this.log.error({ code, message }, 'the PBX refuses to answer and to hang up calls');
+    this.#socket.reopen(fault);
+  }
 
   #openSocket(): AriSocket {
     return this.#options.openSocket(this.account, {
@@ -324,6 +351,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const { id } = channel;
     if (this.#held.calls.has(id)) return;
     const call = new AriCall({ id, runId: null });
+    call.limitS = callLimitOf(args);
     if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
     this.#held.calls.set(id, call);
     this.#listener.onInbound(inboundCall(channel, args));

@@ -6,7 +6,7 @@ import type { Clock } from '../../../std/clock.ts';
 import type { DialRequest, DialResult, ProviderControl } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { isWithUs } from '../calls/away.ts';
-import { type Dialled, dialQuery } from '../calls/dial-endpoint.ts';
+import { type Dialled, dialQuery, jitterBufferOf } from '../calls/dial-endpoint.ts';
 import { explainedRefusal } from '../calls/dial-refusal.ts';
 import {
   cancelDial,
@@ -25,6 +25,8 @@ export interface AriReach {
   client: AriClient;
   ids: ChannelIds;
   clock: Clock;
+  /** Whether the audio of its calls comes as a stream. */
+  isStream: boolean;
   /** The connection with the call; undefined if this process does not have the call. */
   connection: AriConnection | undefined;
 }
@@ -92,7 +94,7 @@ function channelPath(connection: AriConnection | undefined, callId: string): str
 }
 
 async function dial(
-  { account, client, ids, clock, connection }: AriReach,
+  { account, client, ids, clock, isStream, connection }: AriReach,
   request: DialRequest,
   signal: AbortSignal,
 ): Promise<DialResult> {
@@ -104,6 +106,7 @@ async function dial(
     callerId: request.from,
     ringS: request.ringS,
     args: `outbound,${request.runId}`,
+    isStream,
   };
   connection?.dialling(callId, request.runId);
   try {
@@ -155,7 +158,8 @@ async function dialAtOnce(
   signal: AbortSignal,
 ): Promise<AriChannel> {
   const query = dialQuery(account, dialled);
-  const wanted = { action: 'dial', method: 'POST', path: 'channels', query } as const;
+  const body = { variables: jitterBufferOf(dialled) };
+  const wanted = { action: 'dial', method: 'POST', path: 'channels', query, body } as const;
   return await client.get(wanted, ariChannel, signal);
 }
 

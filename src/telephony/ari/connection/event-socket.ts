@@ -21,15 +21,23 @@ const LOST_PAUSE_MS_MAX = 1_000;
 const PERMANENT_PAUSE_MS = 30_000;
 /** Pause after the application was taken: two gateways that take it from each other in turn would both lose calls. */
 const TAKEN_PAUSE_MS = 300_000;
-/** Pause between two looks whether the other client has left. */
-const FREE_LOOK_MS = 4_000;
+/** Pause between two looks whether the other client has left, or the user may write. */
+const LOOK_MS = 4_000;
 const GOOD_MS = 30_000;
 const OPEN_MS_MAX = 10_000;
+
+/** Questions to the PBX while it is not connected. They must not reject. Default: unknown. */
+export interface EventSocketAsks {
+  /** Whether no client is connected as the application. */
+  isFree?: () => Promise<boolean>;
+  /** Whether our user may write. */
+  mayWrite?: () => Promise<boolean>;
+}
 
 export class EventSocket implements AriSocket {
   readonly #account: AriAccount;
   readonly #egress: Egress;
-  readonly #isFree: (() => Promise<boolean>) | undefined;
+  readonly #asks: EventSocketAsks;
   readonly #onConnected: (address: string | undefined) => void;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -48,15 +56,14 @@ export class EventSocket implements AriSocket {
     egress?: Egress;
     /** Asterisk accepted the login, at that address. */
     onConnected?: (address: string | undefined) => void;
-    /** Whether no client is connected as the application. Must not reject. Default: unknown. */
-    isFree?: () => Promise<boolean>;
+    asks?: EventSocketAsks;
     clock: Clock;
     random: Random;
     listener: AriSocketListener;
   }) {
     this.#account = deps.account;
     this.#egress = deps.egress ?? createEgress();
-    this.#isFree = deps.isFree;
+    this.#asks = deps.asks ?? {};
     this.#onConnected = deps.onConnected ?? (() => undefined);
     this.#clock = deps.clock;
     this.#random = deps.random;
@@ -141,12 +148,28 @@ export class EventSocket implements AriSocket {
     this.#failures = wasGood ? 1 : this.#failures + 1;
     this.#wait(this.#pauseMs(fault), () => this.#open());
     if (fault.code === 'PBX_APP_TAKEN') this.#lookWhetherFree();
+    // While the socket is open Asterisk passes callers to us, whom we could not answer.
+    if (fault.code === 'PBX_READ_ONLY') this.#lookWhetherWriter();
     this.#listener.onDown(fault);
+  }
+
+  /** Connects when our user may write. */
+  #lookWhetherWriter(): void {
+    const { mayWrite } = this.#asks;
+    if (mayWrite === undefined) return;
+    this.#wait(LOOK_MS, () => {
+      const waiting = this.#timer;
+      void mayWrite().then((isWriter) => {
+        if (this.#closed || waiting !== this.#timer) return;
+        if (isWriter) this.#open();
+        else this.#lookWhetherWriter();
+      });
+    });
   }
 
   /** Looks, until the next attempt to connect, whether the other client has left. */
   #lookWhetherFree(): void {
-    const isFree = this.#isFree;
+    const { isFree } = this.#asks;
     const waiting = this.#timer;
     if (isFree === undefined || waiting === undefined) return;
     const isOver = (): boolean => this.#closed || waiting !== this.#timer;
@@ -155,7 +178,7 @@ export class EventSocket implements AriSocket {
       if (hasNoClient) this.#wait(0, () => this.#open());
       else this.#lookWhetherFree();
     };
-    this.#clock.after(FREE_LOOK_MS, () => {
+    this.#clock.after(LOOK_MS, () => {
       if (!isOver()) void isFree().then(take);
     });
   }

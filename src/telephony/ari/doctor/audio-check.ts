@@ -44,6 +44,7 @@ export function mediaFinding(
   { testApp, parts, choice }: { testApp: TestApplication; parts: MediaParts; choice: MediaChoice },
 ): Promise<Finding> {
   return check(context, MEDIA, async (signal) => {
+    if (choice.way === 'audiosocket' && parts.transports.audiosocket === undefined) return noPort();
     try {
       return outcomeOf(await tryAudio(testApp, { parts, choice }, signal), choice);
     } catch (error) {
@@ -51,6 +52,13 @@ export function mediaFinding(
       return fail(error.message, adviceFor(choice.way));
     }
   });
+}
+
+function noPort(): CheckOutcome {
+  return fail(
+    'The configuration has media = audiosocket, and AudioSocket is off at this gateway: calls have no audio.',
+    'PATCHBAY_AUDIOSOCKET_PORT=0 (the default) turns it off: start the gateway with another port that the PBX reaches, or give the configuration media = rtp or auto.',
+  );
 }
 
 interface Tried {

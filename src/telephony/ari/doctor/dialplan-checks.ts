@@ -12,8 +12,10 @@ import {
   warn,
 } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
+import type { MediaWay } from '../media/transport-selection.ts';
 import { endpointIn, withoutPassword } from '../rest/dial-string.ts';
 import { type CheckContext, check } from './check.ts';
+import { linesOutcome } from './dialplan-lines.ts';
 import { type Ask, askOver, contextsOf, isPlain, placeOf } from './dialplan-questions.ts';
 import { numberCallFindings } from './number-calls.ts';
 import type { TestApplication } from './test-application.ts';
@@ -21,6 +23,7 @@ import type { TestApplication } from './test-application.ts';
 const LOOK_MS_MAX = 10_000;
 const HAS_ENDPOINTS = /^(PJSIP|SIP|IAX2)$/i;
 const NUMBERS: CheckSubject = { key: 'numbers', title: 'Numbers' };
+const LINES: CheckSubject = { key: 'lines', title: 'Dialplan lines' };
 const OUTBOUND: CheckSubject = { key: 'outbound', title: 'Outbound' };
 const TRANSFER: CheckSubject = { key: 'transfer', title: 'Transfers' };
 /** Numbers that are looked up. */
@@ -37,6 +40,7 @@ const endpoint = z.looseObject({ state: z.string().catch('unknown') });
 export async function dialplanFindings(
   context: CheckContext,
   testApp: TestApplication,
+  way: MediaWay,
 ): Promise<Finding[]> {
   const { client } = testApp.peer;
   const channelId = testApp.channelId();
@@ -71,6 +75,7 @@ export async function dialplanFindings(
     made.verdict === 'warn'
       ? made
       : await lookAt(NUMBERS, (asked, signal) => numbersOutcome(context, asked, signal)),
+    await lookAt(LINES, (asked, signal) => linesOutcome(context, way, asked, signal)),
     await lookAt(OUTBOUND, (asked, signal) => outboundOutcome(context, asked, signal)),
   ];
   const transferContext = context.account.transfer_context;
@@ -78,7 +83,9 @@ export async function dialplanFindings(
     findings.push(await lookAt(TRANSFER, (asked) => transferOutcome(transferContext, asked)));
   if (context.calls !== undefined) {
     const isAskable = made.verdict === 'pass';
-    findings.push(...(await numberCallFindings(context, testApp, isAskable ? ask : undefined)));
+    findings.push(
+      ...(await numberCallFindings(context, { testApp, way }, isAskable ? ask : undefined)),
+    );
   }
   unwatch();
   return findings;

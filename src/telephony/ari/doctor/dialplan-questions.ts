@@ -8,6 +8,11 @@ import type { AriClient } from '../rest/client.ts';
 const ENDPOINTS_MAX = 40;
 const CONTEXTS_MAX = 10;
 
+/** The context of the printed configuration files (cli/asterisk-files), and the labels of their lines: a dialplan
+ *  function knows labels, not what a line does. */
+export const PRINTED_CONTEXT = 'patchbay-in';
+export const PRINTED_LABELS = { jitter: 'jitter', stasis: 'stasis', away: 'away' } as const;
+
 const endpoints = z.array(z.looseObject({ technology: z.string(), resource: z.string() }));
 
 const variable = z.looseObject({ value: z.string() });
@@ -66,6 +71,15 @@ export async function placeOf(
     }
   }
   return undefined;
+}
+
+/** Whether the extension has a line with the label. */
+export async function hasLabel(
+  { context, extension }: DialplanPlace,
+  label: string,
+  ask: Ask,
+): Promise<boolean> {
+  return (await ask(`DIALPLAN_EXISTS(${context},${extension},${label})`)) === '1';
 }
 
 /** Whether the word has no character that could end the surrounding function. */

@@ -47,7 +47,10 @@ export async function examineAri(context: CheckContext, parts: MediaParts): Prom
         ? { ...MEDIA, ...skip('Not checked: correct websocket_client.conf first.') }
         : await mediaFinding(context, { testApp, parts, choice }),
     );
-    findings.push(...(await dialplanFindings(context, testApp)), ...refusedFindings(context));
+    findings.push(
+      ...(await dialplanFindings(context, testApp, choice.way)),
+      ...refusedFindings(context),
+    );
   } finally {
     await testApp.close();
   }

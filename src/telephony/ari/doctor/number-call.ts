@@ -44,6 +44,8 @@ export interface CallTrace {
   /** Whether the dialplan answered it. */
   isAnswered: boolean;
   isOver: boolean;
+  /** Whether a line sets a jitter buffer; undefined if not every line was seen. */
+  hasJitterBuffer: boolean | undefined;
   last: DialplanStep | undefined;
 }
 
@@ -129,6 +131,9 @@ class CallRecord {
   #isSent = false;
   #isAnswered = false;
   #isOver = false;
+  #hasJitterBuffer = false;
+  /** Whether the extension's first line was seen; then events came for all. */
+  #isWhole = false;
 
   constructor(app: string, decideAfter: (ms: number) => void) {
     this.#app = app;
@@ -136,6 +141,8 @@ class CallRecord {
   }
 
   get trace(): CallTrace {
+    // The lines of a channel that the dialplan dialled are not seen.
+    const isWhole = this.#isWhole && !this.#isDialledOn;
     return {
       args: this.#args,
       isDialledOn: this.#isDialledOn,
@@ -143,6 +150,7 @@ class CallRecord {
       isUnserved: this.#isSent && this.#args === undefined,
       isAnswered: this.#isAnswered,
       isOver: this.#isOver,
+      hasJitterBuffer: this.#hasJitterBuffer || (isWhole ? false : undefined),
       last: this.#steps.at(-1),
     };
   }
@@ -170,6 +178,8 @@ class CallRecord {
     const at = `${context},${exten},${priority}`;
     const last = this.#steps.at(-1);
     if (last?.at === at && last.app === app) return;
+    this.#isWhole ||= last === undefined && priority === 1;
+    this.#hasJitterBuffer ||= /^JITTERBUFFER\((adaptive|fixed)\)=/i.test(data);
     this.#steps.push({ at, app, data });
     if (this.#steps.length > STEPS_MAX) this.#steps.shift();
     if (app !== 'Stasis') return;

@@ -11,12 +11,15 @@ import {
   warn,
 } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
+import type { MediaWay } from '../media/transport-selection.ts';
 import { type CheckContext, check } from './check.ts';
+import { JITTER_LINE } from './dialplan-lines.ts';
 import {
   type Ask,
   contextsOf,
   type DialplanPlace,
   isPlain,
+  PRINTED_CONTEXT,
   placeOf,
 } from './dialplan-questions.ts';
 import { type CallTrace, callNumber, type NumberCallMeans } from './number-call.ts';
@@ -32,8 +35,6 @@ const BEGIN_MS_MAX = 24_000;
 /** Parallel calls: a ring group has that many telephones at least. */
 const AT_ONCE = 4;
 const NUMBERS_MAX = 50;
-/** The context of the printed configuration files. */
-const PRINTED_CONTEXT = 'patchbay-in';
 /** Characters that are shown of a dialplan application's data. */
 const DATA_MAX = 60;
 const RELOAD = 'then dialplan reload';
@@ -41,7 +42,7 @@ const RELOAD = 'then dialplan reload';
 /** One finding for each number. `ask`: undefined if dialplan functions are not available. Never rejects. */
 export async function numberCallFindings(
   context: CheckContext,
-  testApp: TestApplication,
+  { testApp, way }: { testApp: TestApplication; way: MediaWay },
   ask: ((signal: AbortSignal) => Ask) | undefined,
 ): Promise<Finding[]> {
   const { live } = context;
@@ -55,7 +56,8 @@ export async function numberCallFindings(
     findPlaces(context, { numbers, places }, ask(signal), signal),
   );
   const means: NumberCallMeans = { context, testApp, live };
-  return [found, ...(await callAll(means, places))];
+  const needsJitterBuffer = way !== 'rtp';
+  return [found, ...(await callAll(means, { places, needsJitterBuffer }))];
 }
 
 function notCalled(why: string): Finding {
@@ -110,7 +112,10 @@ async function adviceForLost(app: string, lost: readonly string[], ask: Ask): Pr
 
 async function callAll(
   means: NumberCallMeans,
-  places: ReadonlyMap<string, DialplanPlace>,
+  {
+    places,
+    needsJitterBuffer,
+  }: { places: ReadonlyMap<string, DialplanPlace>; needsJitterBuffer: boolean },
 ): Promise<Finding[]> {
   const { clock } = means.context;
   const until = clock.monotonicMs() + BEGIN_MS_MAX;
@@ -123,9 +128,12 @@ async function callAll(
       if (clock.monotonicMs() > until) continue;
       findings.set(
         number,
-        await check(means.context, { ...subject, msMax: CALL_MS_MAX }, async (signal) =>
-          outcomeOf(means.context, place, await callNumber(means, place, signal)),
-        ),
+        await check(means.context, { ...subject, msMax: CALL_MS_MAX }, async (signal) => {
+          const trace = await callNumber(means, place, signal);
+          const outcome = outcomeOf(means.context, place, trace);
+          const lacksJitterBuffer = needsJitterBuffer && trace.hasJitterBuffer === false;
+          return lacksJitterBuffer && outcome.verdict === 'pass' ? unbuffered(outcome) : outcome;
+        }),
       );
     }
   };
@@ -186,6 +194,14 @@ function arrivedOutcome(
   return warn(
     `${reached}, but as ${to || 'an empty number'}, which is no number of the configuration.`,
     `Stasis(${account.app},inbound,\${EXTEN}) names the dialled number; after a Goto give the number itself in place of \${EXTEN}. Or add ${to} to the configuration.`,
+  );
+}
+
+/** The finding of a call that reaches the gateway, and whose lines set no jitter buffer. */
+function unbuffered({ message }: CheckOutcome): CheckOutcome {
+  return warn(
+    `${message} Its lines set no jitter buffer: speech is garbled where packets overtake each other.`,
+    `${JITTER_LINE} before Stasis, ${RELOAD}. An endpoint with set_var = JITTERBUFFER(adaptive)=default needs no line.`,
   );
 }
 

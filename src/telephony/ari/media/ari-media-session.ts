@@ -220,7 +220,8 @@ export class AriMediaSession implements MediaSession {
 
   #binary(message: Uint8Array): void {
     const payload = this.#reader.payload(message);
-    if (payload === undefined || payload.length === 0) return;
+    if (payload === undefined) return;
+    // An empty one stands for a frame that the PBX's jitter buffer misses.
     this.#delivery.audio.onAudio(payload, this.#reader.timestampMs);
   }
 

@@ -40,7 +40,7 @@ export function legOpener(transports: MediaTransports): OpenLeg {
     const { way, format } = selectMediaTransport(account, version, hasAudioSocket);
     const transport = transports[way];
     if (transport === undefined) {
-      const reason = `${way} is not set up at this gateway (PATCHBAY_AUDIOSOCKET_PORT)`;
+      const reason = `${way} is not set up at this gateway (PATCHBAY_AUDIOSOCKET_PORT=0 turns AudioSocket off)`;
       throw new GatewayError('PBX_MEDIA', { reason });
     }
     const leg = new AriLeg(options, transport, { way, format });

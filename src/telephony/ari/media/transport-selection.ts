@@ -65,6 +65,17 @@ export function selectMediaTransport(
   return { way, format: formatOf(account, way, version) };
 }
 
+/** Whether the audio comes as a stream, without timestamps: everywhere but over RTP. Parameters as above. */
+export function isStreamed(
+  account: AriAccount,
+  version: string | null,
+  hasAudioSocket: boolean,
+): boolean {
+  return account.media === 'auto'
+    ? bestOf(account, version, hasAudioSocket) !== 'rtp'
+    : account.media !== 'rtp';
+}
+
 function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): MediaWay {
   if (!canCarry('websocket_server', version)) {
     return hasAudioSocket && canCarry('audiosocket', version) ? 'audiosocket' : 'rtp';

@@ -40,8 +40,16 @@ export interface AriClient {
   run(request: AriRequest, signal: AbortSignal): Promise<void>;
 }
 
-export function createAriClient(transport: () => AriRequestTransport): AriClient {
-  const ask = (request: AriRequest, signal: AbortSignal) => transport().send(request, signal);
+/** `onAnswer` gets every answer, before the sender of the request. */
+export function createAriClient(
+  transport: () => AriRequestTransport,
+  onAnswer: (request: AriRequest, answer: AriAnswer) => void = () => undefined,
+): AriClient {
+  const ask = async (request: AriRequest, signal: AbortSignal) => {
+    const answer = await transport().send(request, signal);
+    onAnswer(request, answer);
+    return answer;
+  };
   const answered = async (request: AriRequest, signal: AbortSignal) => {
     const answer = await ask(request, signal);
     if (answer.status < 200 || answer.status > 299) throw ariFaultOf(request, answer);
@@ -94,6 +102,14 @@ export function isRepeatable({ method, repeatable }: AriRequest): boolean {
   return repeatable ?? method !== 'POST';
 }
 
+export const READ_ONLY =
+  'the ARI user may only read: set read_only = no in ari.conf, then module reload res_ari.so';
+
+/** Whether Asterisk refuses the request because its user has `read_only = yes`. A proxy has other words. */
+export function isWriteRefused({ method }: Pick<AriRequest, 'method'>, answer: AriAnswer): boolean {
+  return method !== 'GET' && answer.status === 403 && messageOf(answer) === 'Write access denied';
+}
+
 /** The PROVIDER_* error for an unsuccessful answer. */
 export function ariFaultOf(request: AriRequest, answer: AriAnswer): GatewayError {
   const { action } = request;
@@ -102,11 +118,7 @@ export function ariFaultOf(request: AriRequest, answer: AriAnswer): GatewayError
   const reason = `HTTP ${status}${said === '' ? '' : ` ${said}`}`;
   const facts = { provider: 'ari', action, reason };
   if (status === 401) return new GatewayError('PROVIDER_AUTH', facts);
-  if (status === 403) {
-    const why =
-      'the ARI user may only read: set read_only = no in ari.conf, then module reload res_ari.so';
-    return new GatewayError('PROVIDER_REFUSED', { ...facts, reason: why });
-  }
+  if (status === 403) return new GatewayError('PROVIDER_REFUSED', { ...facts, reason: READ_ONLY });
   if (status === 503) return new GatewayError('PROVIDER_CAPACITY', facts);
   // Asterisk answers 500 if it cannot create a channel: the technology, the endpoint or the format is missing.
   if (status === 500 && action === 'dial') {

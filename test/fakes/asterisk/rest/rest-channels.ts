@@ -295,10 +295,12 @@ function getVariable(means: Means, id: string, params: Params): RestAnswer {
 /** Functions of the dialplan. */
 function askFunction({ runner, trunk }: Means, expression: string): RestAnswer {
   const [, name, list = ''] = /^(\w+)\((.*)\)$/.exec(expression) ?? [];
-  const [first = '', second = ''] = list.split(',');
+  const [first = '', second = '', third = '1'] = list.split(',');
   if (name === 'DIALPLAN_EXISTS') {
     const exists =
-      second === '' ? runner.hasContext(first) : runner.has({ context: first, exten: second });
+      second === ''
+        ? runner.hasContext(first)
+        : runner.hasLine({ context: first, exten: second }, third);
     return ok({ value: exists ? '1' : '0' });
   }
   const endpoint = name === 'PJSIP_ENDPOINT' ? trunk.endpoints[first] : undefined;

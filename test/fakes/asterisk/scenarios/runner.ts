@@ -35,6 +35,13 @@ export class Runner {
     return stepsOf(this.#settings.plan, at) !== undefined;
   }
 
+  /** Whether the extension has a line of that priority or label. */
+  hasLine(at: { context: string; exten: string }, line: string): boolean {
+    const steps = stepsOf(this.#settings.plan, at) ?? [];
+    const priority = Number(line);
+    return priority > 0 ? priority <= steps.length : steps.some(({ label }) => label === line);
+  }
+
   /** The step with that label; undefined if there is none. */
   priorityOf(at: { context: string; exten: string }, label: string): number | undefined {
     return priorityOf(this.#settings.plan, at, label);
@@ -97,11 +104,20 @@ export class Runner {
         if (this.#enterStasis(channel, step, steps)) return;
         continue;
       }
-      const phone = channel.phone ?? this.attachPhone(channel, channel.exten);
-      phone.pickUp(this.#pbx.ticker);
-      await this.#step(channel, phone, step);
+      await this.#perform(channel, step);
     }
     if (!channel.isOver) this.#pbx.hangUp(channel, 16, { cause: 16, soft: true });
+  }
+
+  async #perform(channel: Channel, step: Step): Promise<void> {
+    if (step.app === 'Set') {
+      const [name = '', value = ''] = step.data.split(/=(.*)/, 2);
+      this.#pbx.setVariable(channel, name, value);
+      return;
+    }
+    const phone = channel.phone ?? this.attachPhone(channel, channel.exten);
+    phone.pickUp(this.#pbx.ticker);
+    await this.#step(channel, phone, step);
   }
 
   /** True if the application has the channel. */
@@ -218,6 +234,8 @@ function dataOf(step: Step): string {
       return String(step.ms / 1_000);
     case 'Playback':
       return step.sound;
+    case 'Set':
+      return step.data;
     case 'Hangup':
       return String(step.cause);
     case 'SendDTMF':

@@ -92,7 +92,7 @@ describe('a caller is transferred to a destination', () => {
     ['noanswer', 'TRANSFER_NO_ANSWER'],
     ['reject', 'TRANSFER_FAILED'],
     ['PJSIP/busy@loop', 'TRANSFER_BUSY'],
-    ['PJSIP/x@dead', 'TRANSFER_FAILED'],
+    ['PJSIP/x@dead', 'TRANSFER_NO_ANSWER'],
     ['PJSIP/x@nowhere', 'PROVIDER_DESTINATION'],
   ])('is back with the agent if it is %s', async (to, code) => {
     const at = await table();

@@ -241,12 +241,12 @@ describe('an outbound call', () => {
     await nothingLeft(at);
   });
 
-  it('to a host that does not answer has failed, as nothing ever rang', async () => {
+  it('to a host that does not reply ends as no-answer, in words that say so', async () => {
     const at = await table();
     const callId = await dial(at, 'PJSIP/x@dead', { ringS: 5 });
     await until(() => at.harness.of(callId).length > 0, 'the end');
     expect(at.harness.statuses).toMatchObject([
-      { status: 'failed', providerStatus: 'unreachable (cause 19, SIP 480)' },
+      { status: 'no-answer', providerStatus: 'unreachable (cause 19, SIP 480)' },
     ]);
   });
 

@@ -20,6 +20,12 @@ type Fault = () => Promise<Findings>;
 const doctor = withDoctor();
 const MEDIA_PATH = '/api/v1/telephony/ws/ari';
 const stasis: Step = { app: 'Stasis', args: ['inbound', '%'] };
+const jitter: Step = {
+  app: 'Set',
+  data: 'JITTERBUFFER(adaptive)=default',
+  label: 'jitter',
+};
+const away: Step = { app: 'Congestion', label: 'away' };
 
 /** With the gateway connected. */
 async function connected(
@@ -101,6 +107,12 @@ async function trunkWith(
   const { up } = await world.ownConnection();
   await up;
   return world.examine({ numbers: ['8000'], callFrom: 'from-trunk' });
+}
+
+/** The number has these lines, and no others of the printed ones. */
+function lines(steps: Step[]): Promise<Findings> {
+  const trunk = { context: 'from-trunk', kind: 'outside' } as const;
+  return connected({ endpoints: { trunk }, dialplan: { 'patchbay-in': { '8000': steps } } });
 }
 
 /** Asterisk tries to open the connection at this path, with this login. */
@@ -190,6 +202,7 @@ const faults: Record<string, Fault> = {
       { websocketClients: { media_gw: { uri: `ws://localhost:8000${MEDIA_PATH}` } } },
     ),
   "RTP with `localhost` as the gateway's address": () => onOtherMachine({ media: 'rtp' }),
+  'AudioSocket is off at the gateway': () => onOtherMachine({ media: 'audiosocket' }),
   'No gateway listens where `websocket_client.conf` leads': () =>
     clientSection({ uri: `ws://127.0.0.1:9${MEDIA_PATH}`, shown: {} }),
   'Audio arrives at one side only': async () => {
@@ -206,6 +219,8 @@ const faults: Record<string, Fault> = {
   'The trunk is not registered': () => withFields({ dial_template: 'PJSIP/{number}@dead' }),
   '`Local/...` without `/n`': () => withFields({ dial_template: 'Local/{number}@out-dest' }),
   '`transfer_context` is no context': () => withFields({ transfer_context: 'nope' }),
+  'A line of the printed dialplan is gone': () => lines([jitter, away]),
+  'The dialplan sets no jitter buffer': () => lines([{ ...stasis, label: 'stasis' }, away]),
   'The trunk sends numbers in another form': async () => {
     await doctor.world.play();
     const { connection, up } = await doctor.world.ownConnection();
@@ -219,6 +234,7 @@ const faults: Record<string, Fault> = {
     trunkWith({}, { 'patchbay-in': { '8000': [stasis] } }),
   'The line names another application (`--numbers`)': () =>
     trunkWith({ '8000': [{ ...stasis, name: 'old' }] }),
+  "The number's lines set no jitter buffer (`--numbers`)": () => trunkWith({ '8000': [stasis] }),
   'Something else answers the number (`--numbers`)': () =>
     trunkWith({ '8000': [{ app: 'Answer' }, { app: 'Playback', sound: 'demo-congrats' }] }),
   '`incoming`: another program has taken the application, or had it': async () => {

@@ -20,6 +20,7 @@ function trunkWith(lines: Record<string, Step[]>, more: Dialplan = {}): FakeAste
 }
 
 const stasis: Step = { app: 'Stasis', args: ['inbound', '%'] };
+const jitter: Step = { app: 'Set', data: 'JITTERBUFFER(adaptive)=default' };
 const hangUp: Step = { app: 'Hangup', cause: 16 };
 
 async function calls(
@@ -48,7 +49,7 @@ describe('calls of the doctor to numbers', () => {
   });
 
   it('reach this gateway, with or without a plus, from the context of the trunk', async () => {
-    const lines = { '8000': [stasis], '15550100': [stasis] };
+    const lines = { '8000': [jitter, stasis], '15550100': [jitter, stasis] };
     const findings = await calls(trunkWith(lines), ['8000', '+15550100']);
     expect(findings.get('calls')).toMatchObject({ verdict: 'pass' });
     expect(findings.get('call:8000')).toEqual({
@@ -60,6 +61,29 @@ describe('calls of the doctor to numbers', () => {
     });
     expect(findings.get('call:+15550100')?.message).toContain('15550100@from-trunk reaches');
   });
+
+  it.each([
+    ['warn', 'server', [stasis], { media: 'websocket_server' }],
+    ['pass', 'RTP, which has timestamps', [stasis], { media: 'rtp' }],
+    ['pass', 'a line', [{ app: 'Set', data: 'JITTERBUFFER(fixed)=200' } as Step, stasis], {}],
+  ] as const)(
+    'look for a jitter buffer in the lines: %s for %s',
+    async (verdict, _, steps, fields) => {
+      const { world } = doctor;
+      await world.play(trunkWith({ '8000': [...steps] }));
+      const { up } = await world.ownConnection(fields);
+      await up;
+      const finding = (await world.examine({ fields, callFrom: null })).get('call:8000');
+      expect(finding).toMatchObject({
+        verdict,
+        message: expect.stringContaining('8000@from-trunk reaches'),
+      });
+      if (verdict === 'warn') {
+        expect(finding?.message).toContain('Its lines set no jitter buffer');
+        expect(finding?.advice).toContain('Set(JITTERBUFFER(adaptive)=default) before Stasis');
+      }
+    },
+  );
 
   it('are marked by a channel variable that the dialplan can look at', async () => {
     await calls(trunkWith({ '8000': [stasis] }), ['8000']);
@@ -82,7 +106,7 @@ describe('calls of the doctor to numbers', () => {
   it('reach it also over a connection that Asterisk has opened', async () => {
     const { world } = doctor;
     const lines = {
-      '8000': [stasis],
+      '8000': [jitter, stasis],
       '8001': [{ app: 'Answer' } as Step, { ...stasis, name: 'old' }],
     };
     await world.play(trunkWith(lines));
@@ -137,7 +161,7 @@ describe('calls of the doctor to numbers', () => {
 
   it('a caller who rings meanwhile gets an agent', async () => {
     const { world } = doctor;
-    await world.play(trunkWith({ '8000': [{ app: 'Wait', ms: 3_000 }, stasis] }));
+    await world.play(trunkWith({ '8000': [{ app: 'Wait', ms: 3_000 }, jitter, stasis] }));
     const { up } = await world.ownConnection();
     await up;
     const examined = world.examine({ callFrom: null });

@@ -201,7 +201,10 @@ describe('what Asterisk says', () => {
     const { from, heard } = begun();
     from.onBinary(Uint8Array.of(1, 2, 3));
     from.onBinary(new Uint8Array(0));
-    expect(heard).toEqual([['audio', 3, Number.NaN]]);
+    expect(heard).toEqual([
+      ['audio', 3, Number.NaN],
+      ['audio', 0, Number.NaN],
+    ]);
   });
 });
 
