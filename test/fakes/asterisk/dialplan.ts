@@ -14,6 +14,8 @@ export type Step = (
   | { app: 'Stasis'; args: string[]; name?: string }
   /** Rings another extension and joins the two. */
   | { app: 'Dial'; context: string; exten: string }
+  /** Goes on at another extension. */
+  | { app: 'Goto'; context: string; exten: string }
 ) & {
   /** `same => n(label),...` */
   label?: string;

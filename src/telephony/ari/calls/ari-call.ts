@@ -201,12 +201,15 @@ export function noteEnd(
 }
 
 /** The inbound call of a channel: the number is our application's second argument, or the extension. */
-export function inboundCall(channel: AriChannel, args: readonly string[]): PbxInboundCall {
+export function inboundCall(
+  channel: AriChannel,
+  { args, isBack }: { args: readonly string[]; isBack: boolean },
+): PbxInboundCall {
   const [word, number] = args;
   const { context, exten } = channel.dialplan;
   const to = (word === 'inbound' ? number : word) || exten;
   const raw = { channel: channel.name, state: channel.state, context, exten, args: [...args] };
-  return { callId: channel.id, from: channel.caller.number, to, raw };
+  return { callId: channel.id, from: channel.caller.number, to, isBack, raw };
 }
 
 /** The facts of an event for the run's log, without addresses and names. */

@@ -13,6 +13,18 @@ export interface Dialled {
   args: string;
 }
 
+/** First argument of our application for a call that we dialled; the dialplan's are others. */
+const DIALLED = 'outbound';
+
+export function dialArgs(runId: string): string {
+  return `${DIALLED},${runId}`;
+}
+
+/** Whether a channel of ours enters our application by its answer. If not, the dialplan has sent it back. */
+export function isDialled(args: readonly string[]): boolean {
+  return args[0] === DIALLED;
+}
+
 /** The formats that every Asterisk has, best first for narrowband and for wideband audio. */
 const NARROWBAND = ['ulaw', 'alaw', 'g722', 'slin16', 'slin'];
 const WIDEBAND = ['g722', 'slin16', 'ulaw', 'alaw', 'slin'];

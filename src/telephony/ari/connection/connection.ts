@@ -17,6 +17,7 @@ import { answerCall } from '../calls/answer.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
 import type { CallTable } from '../calls/call-table.ts';
+import { isDialled } from '../calls/dial-endpoint.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
 import { endTransferred, transferCall } from '../calls/transfer.ts';
@@ -298,7 +299,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const { args, replace_channel: before } = event;
     if (this.#held.isDestroyed(channel.id)) return; // A late event of an ended channel.
     if (before !== undefined) this.#replaced(before.id, channel);
-    else if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
+    else if (this.ids.kindOf(channel.id) === 'o' && isDialled(args)) this.#adopt(channel);
     else if (call === undefined) this.#inbound(channel, args);
   }
 
@@ -325,8 +326,10 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (this.#held.calls.has(id)) return;
     const call = new AriCall({ id, runId: null });
     if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
+    const isBack = this.#held.wasOurs(id);
+    this.#held.keep(id);
     this.#held.calls.set(id, call);
-    this.#listener.onInbound(inboundCall(channel, args));
+    this.#listener.onInbound(inboundCall(channel, { args, isBack }));
   }
 
   /** Takes over a call that was dialled here, by another node, or before a restart. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../../std/clock.ts';
 import type { DialRequest, DialResult, ProviderControl } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { isWithUs } from '../calls/away.ts';
-import { type Dialled, dialQuery } from '../calls/dial-endpoint.ts';
+import { type Dialled, dialArgs, dialQuery } from '../calls/dial-endpoint.ts';
 import { explainedRefusal } from '../calls/dial-refusal.ts';
 import {
   cancelDial,
@@ -103,7 +103,7 @@ async function dial(
     to: request.to,
     callerId: request.from,
     ringS: request.ringS,
-    args: `outbound,${request.runId}`,
+    args: dialArgs(request.runId),
   };
   connection?.dialling(callId, request.runId);
   try {

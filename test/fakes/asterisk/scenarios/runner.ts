@@ -93,8 +93,8 @@ export class Runner {
       if (step.app === 'Stasis') channel.appData = this.#stasisData(channel, step).join();
       const facts = { dialplan_app: step.app, dialplan_app_data: channel.appData };
       this.#pbx.tell(channel, 'ChannelDialplan', facts);
-      if (step.app === 'Stasis') {
-        if (this.#enterStasis(channel, step, steps)) return;
+      if (step.app === 'Stasis' || step.app === 'Goto') {
+        if (this.#leaves(channel, step, steps)) return;
         continue;
       }
       const phone = channel.phone ?? this.attachPhone(channel, channel.exten);
@@ -102,6 +102,17 @@ export class Runner {
       await this.#step(channel, phone, step);
     }
     if (!channel.isOver) this.#pbx.hangUp(channel, 16, { cause: 16, soft: true });
+  }
+
+  /** True if the channel goes on elsewhere. */
+  #leaves(
+    channel: Channel,
+    step: Extract<Step, { app: 'Stasis' | 'Goto' }>,
+    steps: readonly Step[],
+  ): boolean {
+    if (step.app === 'Stasis') return this.#enterStasis(channel, step, steps);
+    this.run(channel, step);
+    return true;
   }
 
   /** True if the application has the channel. */
