@@ -22,6 +22,7 @@ import type {
 } from './connection/outbound-websocket.ts';
 import type { TestCalls } from './connection/test-calls.ts';
 import { addressForPbx } from './media/gateway-address.ts';
+import { mediaFormatOf } from './media/transport-selection.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
 import {
   type AriClient,
@@ -43,6 +44,8 @@ export interface AriConnectionsDeps {
   testCalls: TestCalls;
   /** Where PBXs reach our RTP and AudioSocket. Undefined: calls have neither. */
   packetHost: string | undefined;
+  /** Whether this gateway has a port for AudioSocket. */
+  hasAudioSocket: boolean;
   egress: Egress;
   clock: Clock;
   random: Random;
@@ -102,10 +105,12 @@ export class AriConnections {
 
   /** Account, client, ids and clock for requests about calls of a PBX. */
   reach(account: AriAccount): AriReach {
-    const { clock, random } = this.#deps;
+    const { hasAudioSocket, clock, random } = this.#deps;
     const connection = this.#connections.get(account.app);
     const client = connection?.client ?? this.#clientOf(account);
-    return { account, client, ids: createChannelIds(account.app, random), clock, connection };
+    const ids = createChannelIds(account.app, random);
+    const mediaFormat = mediaFormatOf(account, connection?.version ?? null, hasAudioSocket);
+    return { account, client, ids, clock, mediaFormat, connection };
   }
 
   /** Requests go over HTTP, or over the connection that Asterisk has opened to us. Throws PBX_NOT_CONNECTED if it has

@@ -67,6 +67,7 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
     testCalls,
 
     packetHost: packets?.host,
+    hasAudioSocket: packets?.audioSockets !== undefined,
     egress,
     clock,
     random,

@@ -3,6 +3,7 @@
 
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriCall } from './ari-call.ts';
+import { LocalTelephones } from './local-telephones.ts';
 
 /** Channels of ended calls, ended channels, and callers sent to the dialplan that are remembered: a channel that comes
  *  back is not a new call, nor is a late event one, and a late request must not end a call that is not ours. */
@@ -11,6 +12,7 @@ const NOTED_MAX = 1_000;
 export class CallTable {
   /** Calls by their id. */
   readonly calls = new Map<string, AriCall>();
+  readonly telephones = new LocalTelephones();
   /** Calls whose first channel was replaced, by their current channel. */
   readonly #moved = new Map<string, AriCall>();
   readonly #watchers = new Map<string, (event: AriEvent) => void>();

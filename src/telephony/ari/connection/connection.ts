@@ -273,6 +273,9 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
     const channel = channelOf(event);
     if (channel === undefined) return;
+    if (event.type === 'Dial') this.#follow(event);
+    const held = this.#held.telephones.translated(event);
+    if (held !== undefined) this.#take(held);
     const isWatched = this.#held.dispatch(channel.id, event);
     if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
     // The other party of a completed transfer has ended, so the caller is alone.
@@ -286,6 +289,15 @@ export class AriConnection implements PbxConnection, CallPeer {
     const call = this.#held.onChannel(channel.id);
     if (event.type === 'StasisStart') this.#started(call, channel, event);
     else if (call !== undefined) this.#ofCall(call, event, channel);
+  }
+
+  /** Subscribes to the events of a telephone that the dialplan has reached behind a Local channel of ours. */
+  #follow(event: Extract<AriEvent, { type: 'Dial' }>): void {
+    const telephone = this.#held.telephones.reached(event);
+    if (telephone === undefined) return;
+    const path = `applications/${encodeURIComponent(this.account.app)}/subscription`;
+    const query = { eventSource: `channel:${telephone}` };
+    void bestEffort(this, { action: 'subscribe', method: 'POST', path, query });
   }
 
   /** An event of an additional channel that we created for a call, or of the doctor's test call: it starts no agent. */

@@ -25,6 +25,8 @@ export interface AriReach {
   client: AriClient;
   ids: ChannelIds;
   clock: Clock;
+  /** Asterisk's name of the format of calls' audio. */
+  mediaFormat: string;
   /** The connection with the call; undefined if this process does not have the call. */
   connection: AriConnection | undefined;
 }
@@ -92,7 +94,7 @@ function channelPath(connection: AriConnection | undefined, callId: string): str
 }
 
 async function dial(
-  { account, client, ids, clock, connection }: AriReach,
+  { account, client, ids, clock, mediaFormat, connection }: AriReach,
   request: DialRequest,
   signal: AbortSignal,
 ): Promise<DialResult> {
@@ -103,6 +105,7 @@ async function dial(
     to: request.to,
     callerId: request.from,
     ringS: request.ringS,
+    mediaFormat,
     args: dialArgs(request.runId),
   };
   connection?.dialling(callId, request.runId);

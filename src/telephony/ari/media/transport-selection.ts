@@ -54,7 +54,7 @@ export function selectMediaTransport(
   version: string | null,
   hasAudioSocket: boolean,
 ): MediaChoice {
-  const way = account.media === 'auto' ? bestOf(account, version, hasAudioSocket) : account.media;
+  const way = wayOf(account, version, hasAudioSocket);
   if (!canCarry(way, version)) {
     throw new GatewayError('PBX_TOO_OLD', {
       version: version ?? '',
@@ -63,6 +63,19 @@ export function selectMediaTransport(
     });
   }
   return { way, format: formatOf(account, way, version) };
+}
+
+/** Asterisk's name of the audio format of calls, as in `selectMediaTransport`. */
+export function mediaFormatOf(
+  account: AriAccount,
+  version: string | null,
+  hasAudioSocket: boolean,
+): string {
+  return formatOf(account, wayOf(account, version, hasAudioSocket), version);
+}
+
+function wayOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): MediaWay {
+  return account.media === 'auto' ? bestOf(account, version, hasAudioSocket) : account.media;
 }
 
 function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): MediaWay {

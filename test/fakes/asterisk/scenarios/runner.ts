@@ -23,7 +23,7 @@ export class Runner {
   readonly #pbx: Pbx;
   readonly #settings: DialplanSettings;
   /** Rings another extension for Dial(). */
-  connect: (from: Channel, to: { context: string; exten: string }) => void = () => undefined;
+  connect: (from: Channel, to: Extract<Step, { app: 'Dial' }>) => void = () => undefined;
   onPhone: (phone: Phone) => void = () => undefined;
 
   constructor(pbx: Pbx, settings: DialplanSettings) {

@@ -1,0 +1,71 @@
+// The telephones behind Local channels that we dialled, as by `Local/{number}@from-internal/n`: the dialplan dials them from
+// the far half of our channel. Asterisk reports their hold for their own channels alone, and plays its music into ours.
+// This file keeps which is behind which; it sends no request. Source: asterisk §4.3.
+
+import type { AriEvent } from '../rest/messages.ts';
+
+type Dial = Extract<AriEvent, { type: 'Dial' }>;
+
+/** Telephones that are remembered: as many as channels of one application are checked. */
+const TELEPHONES_MAX = 5_000;
+/** Asterisk's id of the far half is that of the half that we dialled, with this at its end. */
+const FAR_HALF = ';2';
+
+export class LocalTelephones {
+  /** Our channel, by the telephone's. */
+  readonly #ours = new Map<string, string>();
+  /** The telephone's channel, by ours. */
+  readonly #behind = new Map<string, string>();
+  readonly #held = new Set<string>();
+
+  /** Notes whom the dialplan has reached for a channel of ours. Returns the telephone's channel; undefined for any
+   *  other dial. */
+  reached({ caller, peer, dialstatus }: Dial): string | undefined {
+    if (dialstatus !== 'ANSWER' || caller?.id.endsWith(FAR_HALF) !== true) return undefined;
+    const ours = caller.id.slice(0, -FAR_HALF.length);
+    this.#ours.set(peer.id, ours);
+    this.#behind.set(ours, peer.id);
+    const [oldest] = this.#ours.keys();
+    if (this.#ours.size > TELEPHONES_MAX && oldest !== undefined) this.#forget(oldest);
+    return peer.id;
+  }
+
+  /** The event about our channel that an event of a telephone stands for: the begin or the end of a hold. Undefined for
+   *  any other event. */
+  translated(event: AriEvent): AriEvent | undefined {
+    if (event.type === 'ChannelHold' || event.type === 'ChannelUnhold') {
+      const { id } = event.channel;
+      if (event.type === 'ChannelHold') this.#held.add(id);
+      else this.#held.delete(id);
+      return this.#about(event, event.type);
+    }
+    if (event.type !== 'ChannelDestroyed') return undefined;
+    // A telephone that has transferred its call leaves the other party, who is not on hold.
+    const wasHeld = this.#held.has(event.channel.id);
+    const unhold = wasHeld ? this.#about(event, 'ChannelUnhold') : undefined;
+    this.#forget(event.channel.id);
+    return unhold;
+  }
+
+  /** The telephone behind our channel. */
+  behind(channelId: string): string | undefined {
+    return this.#behind.get(channelId);
+  }
+
+  #about(
+    { channel, timestamp, application }: Extract<AriEvent, { channel: unknown }>,
+    type: 'ChannelHold' | 'ChannelUnhold',
+  ): AriEvent | undefined {
+    const id = this.#ours.get(channel.id);
+    return id === undefined
+      ? undefined
+      : { type, timestamp, application, channel: { ...channel, id } };
+  }
+
+  #forget(telephone: string): void {
+    const ours = this.#ours.get(telephone) ?? '';
+    if (this.#behind.get(ours) === telephone) this.#behind.delete(ours);
+    this.#ours.delete(telephone);
+    this.#held.delete(telephone);
+  }
+}
