@@ -97,6 +97,8 @@ export class Channel {
   bridge: Bridge | null = null;
   absorbsDigits = false;
   isMutedIn = false;
+  /** Ends the silence that is sent on request. */
+  stopSilence: (() => void) | null = null;
   /** Its telephone has put the call on hold: it sends nothing, and the others hear music. */
   isHolding = false;
   line: Line = deadLine;

@@ -1,5 +1,6 @@
 // ARI's /channels: dial, answer, ring, hold, keys, variables, hang up, go back to the dialplan.
 
+import { FRAME_SAMPLES, RATE_HZ } from '../../../../src/audio/pcm.ts';
 import { causeOfReason } from '../cause.ts';
 import { type Channel, partyOf } from '../channel.ts';
 import { codecOfFormat } from '../media/media-format.ts';
@@ -59,8 +60,16 @@ export function channelRoutes(means: Means): Routes {
     'DELETE channels/{id}/hold': nothing,
     'POST channels/{id}/moh': nothing,
     'DELETE channels/{id}/moh': nothing,
-    'POST channels/{id}/silence': nothing,
-    'DELETE channels/{id}/silence': nothing,
+    'POST channels/{id}/silence': act((channel) => {
+      const frame = { pcm: new Int16Array(FRAME_SAMPLES), rateHz: RATE_HZ };
+      channel.stopSilence ??= pbx.ticker.add('source', () => {
+        if (channel.bridge === null && !channel.isOver) channel.line.audio(frame);
+      });
+    }),
+    'DELETE channels/{id}/silence': act((channel) => {
+      channel.stopSilence?.();
+      channel.stopSilence = null;
+    }),
     'POST channels/{id}/continue': act((channel, params) =>
       goOn(pbx, channel, params, means.runner),
     ),
