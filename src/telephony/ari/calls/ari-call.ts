@@ -26,6 +26,8 @@ export class AriCall {
   isHangingUp = false;
   /** Whether the call continues in the dialplan, where we no longer follow it. */
   released = false;
+  /** Result of the codec check, once it has begun: the fault, if Asterisk cannot convert the call's audio. */
+  codecFault: Promise<GatewayError | undefined> | undefined;
   readonly #facts: CallFacts;
   #isEntered = false;
   #channelId: string;
@@ -142,10 +144,16 @@ export class AriCall {
     this.#facts.cancelled = true;
   }
 
+  /** We refuse the call, for a hang-up cause that no event reports. */
+  refuse(cause: number): void {
+    this.#facts.refused = true;
+    this.#cause = cause;
+  }
+
   /** Applies an event of dialling, hold or hang-up. Returns whether the phone has just started to ring. */
   take(event: AriEvent): boolean {
     if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
-      if (event.cause !== 0) this.#cause = event.cause;
+      if (event.cause !== 0 && !this.#facts.refused) this.#cause = event.cause;
       noteEnd(this.#facts, event);
     }
     if (event.type === 'ChannelHold' || event.type === 'ChannelUnhold') {

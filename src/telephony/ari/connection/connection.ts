@@ -17,6 +17,7 @@ import { answerCall } from '../calls/answer.ts';
 import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
 import type { CallTable } from '../calls/call-table.ts';
+import { codecFault } from '../calls/codec-check.ts';
 import { isDialled } from '../calls/dial-endpoint.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
@@ -104,6 +105,9 @@ export class AriConnection implements PbxConnection, CallPeer {
   // Requests of `call/pbx`.
 
   async ring(callId: string): Promise<void> {
+    const call = this.#held.calls.get(callId);
+    // Meanwhile the call is prepared.
+    if (call !== undefined) void this.#codecFault(call);
     const path = `channels/${encodeURIComponent(callId)}/ring`;
     await bestEffort(this, { action: 'ring', method: 'POST', path });
   }
@@ -114,6 +118,8 @@ export class AriConnection implements PbxConnection, CallPeer {
     const isEarly = call.direction === 'outbound' && !call.answered;
     try {
       const either = AbortSignal.any([signal, call.over]);
+      const codecs = isEarly ? undefined : this.#codecFault(call);
+      if (!call.answered) await requireNone(codecs);
       if (await answerCall(this, call, either)) this.#answered(call);
       const onClosed = () => this.#mediaClosed(callId);
       const { channelId } = call;
@@ -122,6 +128,10 @@ export class AriConnection implements PbxConnection, CallPeer {
         void leg.close();
         throw new GatewayError('PBX_CALL_GONE');
       }
+      await requireNone(codecs).catch((error: unknown) => {
+        void leg.close();
+        throw error;
+      });
       call.join(leg);
       return leg.media;
     } catch (error) {
@@ -129,6 +139,11 @@ export class AriConnection implements PbxConnection, CallPeer {
       if (!isEarly) void giveUp(this, { held: this.#held, call }, error);
       throw error;
     }
+  }
+
+  #codecFault(call: AriCall): Promise<GatewayError | undefined> {
+    call.codecFault ??= codecFault(this, call.channelId, call.over);
+    return call.codecFault;
   }
 
   async refuse(...[callId, reason, number]: Parameters<PbxConnection['refuse']>): Promise<void> {
@@ -412,4 +427,9 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (call === undefined || call.transferredTo !== undefined || call.released) return;
     void hangUpUntilTaken(this, call);
   }
+}
+
+async function requireNone(fault: Promise<GatewayError | undefined> | undefined): Promise<void> {
+  const error = await fault;
+  if (error !== undefined) throw error;
 }

@@ -295,6 +295,9 @@ function getVariable(means: Means, id: string, params: Params): RestAnswer {
   if (params.get('variable') === 'CHANNEL(rtp,hold)' && channel.name.startsWith('PJSIP/')) {
     return ok({ value: channel.isHolding ? '1' : '0' });
   }
+  if (params.get('variable') === 'CHANNEL(audionativeformat)') {
+    return ok({ value: `(${channel.formats.join('|')})` });
+  }
   if (params.get('variable').endsWith(')')) return askFunction(means, params.get('variable'));
   const value = channel.variables.get(params.get('variable'));
   if (value === undefined) throw new Refusal(404, 'Provided variable was not found');
