@@ -9,7 +9,7 @@ import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
 import type { FakeOpenAiServer } from '../fakes/services/openai-server.ts';
 import { type Agent, type Agents, createAgents, EXTENSIONS, startModel } from './agents.ts';
-import { type AsteriskSide, CALLER, planOf, TRUNK } from './asterisk-side.ts';
+import { type AsteriskSide, CALLER, OPUS_CALLER, planOf, TRUNK } from './asterisk-side.ts';
 import { OTHER_MACHINE_ENV } from './doctor/other-machine.ts';
 import { type Interruption, Relay } from './relay.ts';
 import { type Callee, Caller, type Fate, freeUdpPort, type SipPlace, Trunk } from './sip-client.ts';
@@ -22,7 +22,7 @@ const PASSWORD = randomBytes(12).toString('hex');
 const CONNECTION_MS_MAX = 30_000;
 const COMPLETION_MS_MAX = 30_000;
 /** Extensions that rows give to agents of their own. */
-const SPARE = ['8003', '8004', '8005', '8006'];
+const SPARE = ['8003', '8004', '8005', '8006', '8007'];
 export const DIRECT = `PJSIP/{number}@${TRUNK}`;
 
 export interface StageOptions {
@@ -114,6 +114,15 @@ export class Stage {
   /** A telephone that calls an extension, and can transfer its call to `referTo`; closed at the end of the row. */
   async callIn(extension: string, referTo?: string): Promise<Caller> {
     const call = { user: CALLER, to: extension, ...(referTo !== undefined && { referTo }) };
+    return await this.#caller(call);
+  }
+
+  /** One that speaks Opus alone. */
+  async callInWithOpus(extension: string): Promise<Caller> {
+    return await this.#caller({ user: OPUS_CALLER, to: extension, codec: 'opus' });
+  }
+
+  async #caller(call: Parameters<typeof Caller.call>[1]): Promise<Caller> {
     const caller = await Caller.call(this.#place, call);
     this.#opened.push(() => caller.close());
     return caller;
