@@ -24,6 +24,8 @@ export const CALLER = 'patchbay-run';
 export const TRUNK = 'patchbay-run-trunk';
 /** The endpoint of a telephone that speaks Opus alone. */
 export const OPUS_CALLER = 'patchbay-run-opus';
+/** A ring group of one telephone. */
+export const GROUP_CONTEXT = 'patchbay-run-group';
 /** A queue in which nobody answers: it sends callers back to the number that they called. */
 export const QUEUE_CONTEXT = 'patchbay-run-queue';
 /** An endpoint without a contact. */
@@ -251,6 +253,9 @@ function dialplan(): string {
     '',
     `[${OUT_CONTEXT}]`,
     dial,
+    '',
+    `[${GROUP_CONTEXT}]`,
+    `exten => _X.,1,Dial(Local/\${EXTEN}@${OUT_CONTEXT}/n)`,
     '',
     `[${QUEUE_CONTEXT}]`,
     'exten => _X.,1,Wait(2)',

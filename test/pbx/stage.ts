@@ -13,7 +13,7 @@ import { type AsteriskSide, CALLER, OPUS_CALLER, planOf, TRUNK } from './asteris
 import { OTHER_MACHINE_ENV } from './doctor/other-machine.ts';
 import { type Interruption, Relay } from './relay.ts';
 import { type Callee, Caller, type Fate, freeUdpPort, type SipPlace, Trunk } from './sip-client.ts';
-import { until } from './waiting.ts';
+import { pause, until } from './waiting.ts';
 
 /** The address beside the gateway's own at which AudioSocket is relayed. */
 const RELAYED_HOST = '127.0.0.2';
@@ -21,6 +21,7 @@ const RELAYED_HOST = '127.0.0.2';
 const PASSWORD = randomBytes(12).toString('hex');
 const CONNECTION_MS_MAX = 30_000;
 const COMPLETION_MS_MAX = 30_000;
+const RECONNECTION_MS = 2_000;
 /** Extensions that rows give to agents of their own. */
 const SPARE = ['8003', '8004', '8005', '8006', '8007'];
 export const DIRECT = `PJSIP/{number}@${TRUNK}`;
@@ -144,6 +145,13 @@ export class Stage {
 
   async interrupt(interruption: Interruption): Promise<void> {
     for (const relay of this.#relays) await relay.interrupt(interruption);
+  }
+
+  /** Changes the configuration, whose connection is then opened anew. */
+  async change(fields: Record<string, unknown>): Promise<void> {
+    await this.api.updateConfiguration(this.configurationId, fields);
+    await pause(RECONNECTION_MS);
+    await this.pbx.untilConnected(this.app, CONNECTION_MS_MAX);
   }
 
   /** The latest run of an agent. */

@@ -277,6 +277,7 @@ export class Trunk {
       originated: true,
       from,
       onAnswer: (channel) => {
+        from.variables.set('DIALEDPEERNAME', channel.name);
         if (from.state !== 'Up') {
           this.#pbx.setState(from, 'Up');
           from.line.answer();

@@ -2,7 +2,7 @@
 
 import { download } from '../../demo/api-client.ts';
 import { EXTENSIONS, IDLE_S, LONG_S } from '../agents.ts';
-import { CALLER, MEDIA_MODULE, OUT_CONTEXT } from '../asterisk-side.ts';
+import { CALLER, GROUP_CONTEXT, MEDIA_MODULE, OUT_CONTEXT } from '../asterisk-side.ts';
 import { soundOf } from '../rtp-end.ts';
 import type { Caller } from '../sip-client.ts';
 import { DIRECT, type Stage } from '../stage.ts';
@@ -30,20 +30,27 @@ const hold: Row = {
 /** The called party, behind a Local channel as FreePBX dials it. */
 const holdBehindLocal: Row = {
   feature: 'hold and resume behind Local',
-  async run(stage) {
-    const dialledBy = (dialTemplate: string) =>
-      stage.api.updateConfiguration(stage.configurationId, { dial_template: dialTemplate });
-    await dialledBy(`Local/{number}@${OUT_CONTEXT}/n`);
-    try {
-      const callee = await stage.callee('answers');
-      await stage.api.startCall(stage.agents.long.uuid, { phone_number: callee.number });
-      await callee.invited();
-      return await heldAndResumed(stage, callee);
-    } finally {
-      await dialledBy(DIRECT);
-    }
-  },
+  run: (stage) => heldBehind(stage, `Local/{number}@${OUT_CONTEXT}/n`),
 };
+
+/** Behind one that a ring group dials. */
+const holdBehindGroup: Row = {
+  feature: 'hold and resume behind a ring group',
+  skips: ({ mode }) => (mode === 'server' ? undefined : 'the same in all modes'),
+  run: (stage) => heldBehind(stage, `Local/{number}@${GROUP_CONTEXT}/n`),
+};
+
+async function heldBehind(stage: Stage, template: string): Promise<string> {
+  await stage.change({ dial_template: template });
+  try {
+    const callee = await stage.callee('answers');
+    await stage.api.startCall(stage.agents.long.uuid, { phone_number: callee.number });
+    await callee.invited();
+    return await heldAndResumed(stage, callee);
+  } finally {
+    await stage.change({ dial_template: DIRECT });
+  }
+}
 
 async function heldAndResumed(
   stage: Stage,
@@ -109,4 +116,4 @@ const away: Row = {
   },
 };
 
-export const holds: readonly Row[] = [hold, holdBehindLocal, away];
+export const holds: readonly Row[] = [hold, holdBehindLocal, holdBehindGroup, away];

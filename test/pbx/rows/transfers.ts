@@ -147,14 +147,14 @@ const back: Row = {
   async run(stage) {
     const queued = (transferContext: string) =>
       stage.api.updateConfiguration(stage.configurationId, { transfer_context: transferContext });
-    const agent = await transferAgent(stage.api, {
-      destination: '700',
-      isWarm: false,
-      modelUrl: stage.model.baseUrl,
-    });
-    const extension = await stage.giveExtension(agent);
     await queued(QUEUE_CONTEXT);
     try {
+      const agent = await transferAgent(stage.api, {
+        destination: '700',
+        isWarm: false,
+        modelUrl: stage.model.baseUrl,
+      });
+      const extension = await stage.giveExtension(agent);
       const caller = await stage.callIn(extension);
       await caller.answered();
       await heard('the greeting', caller.rtp, 0);
@@ -174,7 +174,7 @@ const back: Row = {
       check(before === firstId, `the next leg follows ${String(before)}, not ${firstId}`);
       return `the agent answers again ${seconds(ms)} after the key`;
     } finally {
-      await queued('');
+      await stage.change({ transfer_context: '' });
     }
   },
 };

@@ -4,11 +4,9 @@
 
 import type { AriEvent } from '../rest/messages.ts';
 
-type Dial = Extract<AriEvent, { type: 'Dial' }>;
-
 /** Telephones that are remembered: as many as channels of one application are checked. */
 const TELEPHONES_MAX = 5_000;
-/** Asterisk's id of the far half is that of the half that we dialled, with this at its end. */
+/** At the end of the far half's name, and of its id where the id of the half that was dialled is ours. */
 const FAR_HALF = ';2';
 
 export class LocalTelephones {
@@ -18,16 +16,11 @@ export class LocalTelephones {
   readonly #behind = new Map<string, string>();
   readonly #held = new Set<string>();
 
-  /** Notes whom the dialplan has reached for a channel of ours. Returns the telephone's channel; undefined for any
-   *  other dial. */
-  reached({ caller, peer, dialstatus }: Dial): string | undefined {
-    if (dialstatus !== 'ANSWER' || caller?.id.endsWith(FAR_HALF) !== true) return undefined;
-    const ours = caller.id.slice(0, -FAR_HALF.length);
-    this.#ours.set(peer.id, ours);
-    this.#behind.set(ours, peer.id);
+  note(ours: string, telephone: string): void {
+    this.#ours.set(telephone, ours);
+    this.#behind.set(ours, telephone);
     const [oldest] = this.#ours.keys();
     if (this.#ours.size > TELEPHONES_MAX && oldest !== undefined) this.#forget(oldest);
-    return peer.id;
   }
 
   /** The event about our channel that an event of a telephone stands for: the begin or the end of a hold. Undefined for
@@ -68,4 +61,13 @@ export class LocalTelephones {
     this.#ours.delete(telephone);
     this.#held.delete(telephone);
   }
+}
+
+/** Id of our half of a Local channel, by that of the far half; undefined for another channel. */
+export function nearHalfOf(farId: string): string | undefined {
+  return farId.endsWith(FAR_HALF) ? farId.slice(0, -FAR_HALF.length) : undefined;
+}
+
+export function farHalfOf(base: string): string {
+  return `${base}${FAR_HALF}`;
 }

@@ -21,6 +21,7 @@ import { codecFault } from '../calls/codec-check.ts';
 import { isDialled } from '../calls/dial-endpoint.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
+import { TelephoneWatch } from '../calls/telephone-watch.ts';
 import { endTransferred, transferCall } from '../calls/transfer.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
@@ -74,6 +75,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   readonly #listener: PbxListener;
   #socket: AriSocket;
   readonly #held: CallTable;
+  readonly #telephones: TelephoneWatch;
   readonly #abort = new AbortController();
   #state: PbxState = { kind: 'connecting' };
   /** Number of the current link: a reconciliation of an earlier link is void. */
@@ -84,6 +86,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#options = options;
     this.#listener = options.listener;
     this.#held = options.held;
+    this.#telephones = new TelephoneWatch(this, options.held.telephones);
     this.account = options.account;
     this.client = options.clientOf(options.account);
     this.clock = options.clock;
@@ -288,7 +291,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
     const channel = channelOf(event);
     if (channel === undefined) return;
-    if (event.type === 'Dial') this.#follow(event);
+    if (event.type === 'Dial') this.#telephones.dialled(event);
     const held = this.#held.telephones.translated(event);
     if (held !== undefined) this.#take(held);
     const isWatched = this.#held.dispatch(channel.id, event);
@@ -304,15 +307,6 @@ export class AriConnection implements PbxConnection, CallPeer {
     const call = this.#held.onChannel(channel.id);
     if (event.type === 'StasisStart') this.#started(call, channel, event);
     else if (call !== undefined) this.#ofCall(call, event, channel);
-  }
-
-  /** Subscribes to the events of a telephone that the dialplan has reached behind a Local channel of ours. */
-  #follow(event: Extract<AriEvent, { type: 'Dial' }>): void {
-    const telephone = this.#held.telephones.reached(event);
-    if (telephone === undefined) return;
-    const path = `applications/${encodeURIComponent(this.account.app)}/subscription`;
-    const query = { eventSource: `channel:${telephone}` };
-    void bestEffort(this, { action: 'subscribe', method: 'POST', path, query });
   }
 
   /** An event of an additional channel that we created for a call, or of the doctor's test call: it starts no agent. */
@@ -371,6 +365,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       if (isInApplication(channel)) this.#entered(call);
       return;
     }
+    this.#telephones.answered(channel);
     if (call.answer(this.clock.monotonicMs())) this.#answered(call);
   }
 

@@ -3,6 +3,7 @@
 import { FRAME_SAMPLES, RATE_HZ } from '../../../../src/audio/pcm.ts';
 import { causeOfReason } from '../cause.ts';
 import { type Channel, partyOf } from '../channel.ts';
+import type { Frame } from '../media/frame.ts';
 import { codecOfFormat } from '../media/media-format.ts';
 import type { Pbx } from '../pbx.ts';
 import type { Runner } from '../scenarios/runner.ts';
@@ -61,7 +62,7 @@ export function channelRoutes(means: Means): Routes {
     'POST channels/{id}/moh': nothing,
     'DELETE channels/{id}/moh': nothing,
     'POST channels/{id}/silence': act((channel) => {
-      const frame = { pcm: new Int16Array(FRAME_SAMPLES), rateHz: RATE_HZ };
+      const frame: Frame = { pcm: new Int16Array(FRAME_SAMPLES), rateHz: RATE_HZ };
       channel.stopSilence ??= pbx.ticker.add('source', () => {
         if (channel.bridge === null && !channel.isOver) channel.line.audio(frame);
       });

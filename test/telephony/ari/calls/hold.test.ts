@@ -20,16 +20,22 @@ import {
 const EXTENSIONS: Dialplan = {
   'from-internal': {
     '200': [{ app: 'Dial', context: 'sip-dest', exten: 'instant', endpoint: 'loop' }],
+    /** A ring group. */
+    '600': [{ app: 'Dial', context: 'from-internal', exten: '200' }],
   },
 };
 
 /** The called party at a telephone behind a Local channel. */
-async function behindLocal(): Promise<{ at: Table; callId: string; phone: Phone; audio: Audio }> {
+async function behindLocal(
+  to = '200',
+  lost: string[] = [],
+): Promise<{ at: Table; callId: string; phone: Phone; audio: Audio }> {
   const at = await table({
     asterisk: { dialplan: EXTENSIONS },
     credentials: { dial_template: 'Local/{number}@from-internal/n' },
   });
-  const callId = await dial(at, '200');
+  at.asterisk.stasis.tap = (event) => (lost.includes(event.type) ? [] : [event]);
+  const callId = await dial(at, to);
   await until(() => at.harness.answered.length > 0, 'the answer');
   const audio = new Audio(await at.connection.openMedia(callId, patient));
   return { at, callId, phone: at.asterisk.phone('instant'), audio };
@@ -61,8 +67,15 @@ it('a call that was put on hold before its media are open is on hold', async () 
 });
 
 // The PBX reports the hold for the telephone's own channel alone: the agent talked into the music on hold, and hung up.
-it('a called party behind a Local channel puts the call on hold and takes it back', async () => {
-  const { at, callId, phone, audio } = await behindLocal();
+it.each([
+  ['a called party behind a Local channel', '200', []],
+  ['one behind two of them (ring group)', '600', []],
+  ['one whose dial events were lost', '200', ['Dial']],
+  ['one behind two of them whose dial events were lost', '600', ['Dial']],
+])('%s puts the call on hold and takes it back', async (_, to, lost) => {
+  const { at, callId, phone, audio } = await behindLocal(to, lost);
+  const isWatched = () => at.asterisk.requests.some(({ path }) => path.endsWith('/subscription'));
+  await until(isWatched, 'the subscription');
   phone.hold(true);
   await until(() => audio.outages.length > 0, 'the hold');
   phone.hold(false);
