@@ -127,6 +127,10 @@ export const callErrors = {
   PBX_NOT_CONNECTED: { retry: true, text: 'The PBX is not connected at the moment' },
   PBX_CALL_GONE: { retry: false, text: 'The call has ended at the PBX' },
   PBX_MEDIA: { retry: true, text: 'The PBX opened no media for the call: {reason}' },
+  PBX_CODEC: {
+    retry: false,
+    text: 'The telephone offers no other codec than {formats}, which Asterisk cannot convert without {modules}: load the module, or allow ulaw or alaw at its endpoint and at the telephone',
+  },
   PBX_TOO_OLD: { retry: false, text: 'Asterisk {version} has no {wanted}. {advice}' },
 
   // The check of a PBX (doctor)

@@ -22,6 +22,12 @@ export type IncludedFile = keyof typeof INCLUDED;
 /** The endpoint of callers, which names itself in From. */
 export const CALLER = 'patchbay-run';
 export const TRUNK = 'patchbay-run-trunk';
+/** The endpoint of a telephone that speaks Opus alone. */
+export const OPUS_CALLER = 'patchbay-run-opus';
+/** A ring group of one telephone. */
+export const GROUP_CONTEXT = 'patchbay-run-group';
+/** A queue in which nobody answers: it sends callers back to the number that they called. */
+export const QUEUE_CONTEXT = 'patchbay-run-queue';
 /** An endpoint without a contact. */
 export const UNREGISTERED = '15599000';
 export const CLIENT = 'patchbay-run';
@@ -248,6 +254,13 @@ function dialplan(): string {
     `[${OUT_CONTEXT}]`,
     dial,
     '',
+    `[${GROUP_CONTEXT}]`,
+    `exten => _X.,1,Dial(Local/\${EXTEN}@${OUT_CONTEXT}/n)`,
+    '',
+    `[${QUEUE_CONTEXT}]`,
+    'exten => _X.,1,Wait(2)',
+    ` same => n,Goto(${CONTEXT},\${CALLERID(dnid)},1)`,
+    '',
   ].join('\n');
 }
 
@@ -257,7 +270,7 @@ function pjsip(trunkPort: number): string {
     'type = endpoint',
     `context = ${CALLER}`,
     'disallow = all',
-    'allow = ulaw',
+    `allow = ${name === OPUS_CALLER ? 'opus' : 'ulaw'}`,
     'direct_media = no',
     'dtmf_mode = rfc4733',
     ...more,
@@ -266,6 +279,7 @@ function pjsip(trunkPort: number): string {
   const aor = (name: string, more: string) => [`[${name}]`, 'type = aor', more, ''];
   return [
     ...endpoint(CALLER, ['callerid = <15550101>']),
+    ...endpoint(OPUS_CALLER, ['callerid = <15550102>']),
     ...endpoint(TRUNK, [`aors = ${TRUNK}`]),
     ...aor(TRUNK, `contact = sip:127.0.0.1:${trunkPort}`),
     ...endpoint(UNREGISTERED, [`aors = ${UNREGISTERED}`]),

@@ -42,6 +42,12 @@ const STOP_MS_MAX = 2_000;
 /** Characters of SIP errors that are shown. */
 const ERRORS_SHOWN = 300;
 
+/** Payload type and codec of a telephone's offer. */
+const CODECS = {
+  ulaw: ['-key', 'payload', '0', '-key', 'codec', 'PCMU/8000'],
+  opus: ['-key', 'payload', '107', '-key', 'codec', 'opus/48000/2'],
+} as const;
+
 let serial = 0;
 
 class SippProcess {
@@ -145,10 +151,11 @@ export class Caller {
     this.#callId = callId;
   }
 
-  /** Resolves when the INVITE is sent. `user` is an endpoint of the PBX, `referTo` the number of `transfer`. */
+  /** Resolves when the INVITE is sent. `user` is an endpoint of the PBX, `referTo` the number of `transfer`, `codec` what the
+   *  telephone offers (default: µ-law). */
   static async call(
     place: SipPlace,
-    call: { user: string; to: string; referTo?: string },
+    call: { user: string; to: string; referTo?: string; codec?: keyof typeof CODECS },
   ): Promise<Caller> {
     const rtp = await RtpEnd.open();
     const callId = `run-${process.pid}-${rtp.port}-${performance.now()}`;
@@ -158,6 +165,7 @@ export class Caller {
         ...['-m', '1', '-s', call.to, '-cid_str', callId],
         ...['-key', 'user', call.user, '-key', 'rtp_port', String(rtp.port)],
         ...['-key', 'refer_to', call.referTo ?? 'nobody'],
+        ...CODECS[call.codec ?? 'ulaw'],
       ],
     });
     return new Caller(sipp, rtp, callId);
@@ -238,6 +246,11 @@ export class Callee {
   /** Resolves when the call is over for the telephone. */
   async released(msMax: number): Promise<void> {
     await this.#sipp.line(new RegExp(`over rtp=${this.rtp.port}\\b`), msMax);
+  }
+
+  async hold(on: boolean): Promise<void> {
+    this.rtp.hold(on);
+    await this.#sipp.tell(on ? 'HOLDNOW' : 'RESUMENOW', this.#callId);
   }
 
   async hangUp(): Promise<void> {

@@ -9,11 +9,11 @@ import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
 import type { FakeOpenAiServer } from '../fakes/services/openai-server.ts';
 import { type Agent, type Agents, createAgents, EXTENSIONS, startModel } from './agents.ts';
-import { type AsteriskSide, CALLER, planOf, TRUNK } from './asterisk-side.ts';
+import { type AsteriskSide, CALLER, OPUS_CALLER, planOf, TRUNK } from './asterisk-side.ts';
 import { OTHER_MACHINE_ENV } from './doctor/other-machine.ts';
 import { type Interruption, Relay } from './relay.ts';
 import { type Callee, Caller, type Fate, freeUdpPort, type SipPlace, Trunk } from './sip-client.ts';
-import { until } from './waiting.ts';
+import { pause, until } from './waiting.ts';
 
 /** The address beside the gateway's own at which AudioSocket is relayed. */
 const RELAYED_HOST = '127.0.0.2';
@@ -21,8 +21,9 @@ const RELAYED_HOST = '127.0.0.2';
 const PASSWORD = randomBytes(12).toString('hex');
 const CONNECTION_MS_MAX = 30_000;
 const COMPLETION_MS_MAX = 30_000;
+const RECONNECTION_MS = 2_000;
 /** Extensions that rows give to agents of their own. */
-const SPARE = ['8003', '8004', '8005', '8006'];
+const SPARE = ['8003', '8004', '8005', '8006', '8007'];
 export const DIRECT = `PJSIP/{number}@${TRUNK}`;
 
 export interface StageOptions {
@@ -114,6 +115,15 @@ export class Stage {
   /** A telephone that calls an extension, and can transfer its call to `referTo`; closed at the end of the row. */
   async callIn(extension: string, referTo?: string): Promise<Caller> {
     const call = { user: CALLER, to: extension, ...(referTo !== undefined && { referTo }) };
+    return await this.#caller(call);
+  }
+
+  /** One that speaks Opus alone. */
+  async callInWithOpus(extension: string): Promise<Caller> {
+    return await this.#caller({ user: OPUS_CALLER, to: extension, codec: 'opus' });
+  }
+
+  async #caller(call: Parameters<typeof Caller.call>[1]): Promise<Caller> {
     const caller = await Caller.call(this.#place, call);
     this.#opened.push(() => caller.close());
     return caller;
@@ -135,6 +145,13 @@ export class Stage {
 
   async interrupt(interruption: Interruption): Promise<void> {
     for (const relay of this.#relays) await relay.interrupt(interruption);
+  }
+
+  /** Changes the configuration, whose connection is then opened anew. */
+  async change(fields: Record<string, unknown>): Promise<void> {
+    await this.api.updateConfiguration(this.configurationId, fields);
+    await pause(RECONNECTION_MS);
+    await this.pbx.untilConnected(this.app, CONNECTION_MS_MAX);
   }
 
   /** The latest run of an agent. */

@@ -74,7 +74,8 @@ export class UnconnectedCalls {
     list.removeUnconnected(run.id);
     const mediaFault = this.#mediaFaults.get(run.id);
     this.#mediaFaults.delete(run.id);
-    const isMediaFault = ending.reason === 'system_connect_error' && mediaFault !== undefined;
+    const isOurs = ending.reason === 'system_connect_error' || ending.reason === 'failed';
+    const isMediaFault = isOurs && mediaFault !== undefined;
     return closing.end(run, {
       ...(isMediaFault && { fault: mediaFault }),
       ...ending,

@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import { callsStarted } from '../../metrics/metrics.ts';
 import { requireUsable } from '../../model/json-limits.ts';
 import type { ProviderName } from '../../model/provider.ts';
+import type { Run } from '../../model/run.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
@@ -13,7 +14,7 @@ import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../telephony/provider/terms.ts';
 import type { UnconfiguredNumber } from '../../telephony/provider/unconfigured-numbers.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { inboundContext } from '../setup/call-context.ts';
+import { inboundContext, knownBefore, legFacts } from '../setup/call-context.ts';
 
 export class Refusal extends Error {
   readonly reason: RejectReason;
@@ -40,6 +41,8 @@ export interface InboundCall {
   callId: string;
   from: string;
   to: string;
+  /** The run of the call's leg before, which the new run continues; undefined for a new call. */
+  before?: Run | undefined;
   /** Name of the run. */
   name: string;
   /** The provider's account id; null without one. */
@@ -74,9 +77,9 @@ export class InboundRuns {
     return requireUsable(version);
   }
 
-  /** The run of a call; a repeated report gets the same run. Throws CALL_LIMIT_REACHED. */
+  /** The run of a call, or of its next leg; a repeated report gets the same run. Throws CALL_LIMIT_REACHED. */
   async create(call: InboundCall): Promise<StartedRun> {
-    const { configuration, version, callId, from, to } = call;
+    const { configuration, version, callId, from, to, before } = call;
     const { name: provider } = call.provider;
     const { organizationId, id: configurationId } = configuration;
     const started = await this.#deps.store.runs.create({
@@ -88,8 +91,16 @@ export class InboundRuns {
       callType: 'inbound',
       configurationId,
       providerCallId: callId,
-      initialContext: inboundContext({ provider, configurationId, from, to, callId }),
-      gatheredContext: { provider, call_id: callId },
+      follows: before?.id,
+      initialContext: {
+        ...(before === undefined ? {} : knownBefore(before)),
+        ...inboundContext({ provider, configurationId, from, to, callId }),
+      },
+      gatheredContext: {
+        provider,
+        call_id: callId,
+        ...(before === undefined ? {} : legFacts(before)),
+      },
       logs: { inbound_webhook: { account_id: call.accountId, raw_webhook_data: call.raw } },
     });
     const { run, isNew } = started;

@@ -67,6 +67,8 @@ function extractedValues(events: readonly CallEvent[]): Record<string, unknown> 
 /** The gateway's own keys; a variable with such a name is under `extracted_variables` only. */
 const SYSTEM_KEYS = new Set([
   'call_id',
+  'call_leg',
+  'previous_run_id',
   'provider',
   'call_tags',
   'nodes_visited',

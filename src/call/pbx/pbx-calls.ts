@@ -21,6 +21,7 @@ import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import { type InboundRuns, Refusal, reasonOf } from '../inbound/inbound-run.ts';
+import { isLastLeg, isTransferred, lastRunOf, partyOf } from './call-legs.ts';
 import { untilStored } from './last-status.ts';
 import { type MediaOpening, PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
@@ -89,6 +90,7 @@ export class PbxCalls {
       this.#refuse(call.callId, refusal ?? new Refusal('busy'));
       return;
     }
+    if (call.isBack) this.#steps.beginAgain(call.callId);
     this.#steps.enqueue(call.callId, (stepped) => this.#takeInbound(call, stepped));
   }
 
@@ -119,7 +121,7 @@ export class PbxCalls {
 
   async #takeInbound(call: PbxInboundCall, stepped: QueuedCall): Promise<void> {
     try {
-      const run = await this.#runOf(call);
+      const run = await this.#runOf(call, stepped.ended);
       if (run === undefined) return;
       const ringing = { run, ...this.#line };
       this.#deps.connect.watchdog.watch(ringing);
@@ -131,30 +133,33 @@ export class PbxCalls {
 
   /** The run of an inbound call; undefined for a repeated report of a current call. Throws Refusal,
    *  CALL_LIMIT_REACHED. */
-  async #runOf(call: PbxInboundCall): Promise<Run | undefined> {
+  async #runOf(call: PbxInboundCall, gone: AbortSignal): Promise<Run | undefined> {
     const { connection } = this.#options;
     const { configuration, provider } = this.#line;
-    const { store } = this.#deps;
-    const known = await store.runs.findByProviderCall(configuration.id, call.callId);
-    if (known !== undefined) return this.#again(known);
+    const before = await lastRunOf(this.#deps, { configurationId: configuration.id, call }, gone);
+    if (before !== undefined && !isTransferred(before)) return this.#again(before, call);
+    if (before !== undefined && isLastLeg(before)) throw new Refusal('busy');
     const version = await this.#agent(call);
     void connection().ring(call.callId);
+    const from = partyOf(before, call);
     const { run } = await this.#deps.runs.create({
       ...call,
+      from,
+      before,
       configuration,
       version,
       provider,
       accountId: null,
-      name: `${provider.name.toUpperCase()} Inbound ${call.from}`.slice(0, NAME_MAX),
+      name: `${provider.name.toUpperCase()} Inbound ${from}`.slice(0, NAME_MAX),
     });
     return run;
   }
 
   /** The run, if its call is to be answered again. A call that rang when its gateway was killed keeps ringing. A
-   *  call whose run is over, and that the dialplan passes to the gateway again, would wait in silence: it is
+   *  call whose agent has ended it, and that the dialplan passes to the gateway again, would wait in silence: it is
    *  refused. */
-  #again(run: Run): Run | undefined {
-    if (run.state === 'completed') throw new Refusal('busy');
+  #again(run: Run, { isBack }: PbxInboundCall): Run | undefined {
+    if (run.state === 'completed' || isBack) throw new Refusal('busy');
     const isWaiting = run.state === 'initialized' && !this.#deps.connect.registry.has(run.id);
     return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
   }

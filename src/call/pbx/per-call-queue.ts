@@ -40,9 +40,14 @@ export class PerCallQueue {
     this.#calls.get(callId)?.over();
   }
 
+  /** Begins the queue of a call that is over anew, behind its earlier steps. */
+  beginAgain(callId: string): void {
+    const before = this.#calls.get(callId);
+    if (before !== undefined) this.#add(callId, before.last);
+  }
+
   enqueue(callId: string, work: (call: QueuedCall) => Promise<void>): void {
-    const call = this.#calls.get(callId) ?? new Call(() => this.#calls.delete(callId));
-    this.#calls.set(callId, call);
+    const call = this.#calls.get(callId) ?? this.#add(callId);
     if (call.waiting >= STEPS_MAX) {
       this.#log.warn({ callId }, 'PBX event dropped: the event queue of its call is full');
       return;
@@ -53,6 +58,14 @@ export class PerCallQueue {
       ),
     );
   }
+
+  #add(callId: string, after: Promise<unknown> = Promise.resolve()): Call {
+    const call = new Call(after, () => {
+      if (this.#calls.get(callId) === call) this.#calls.delete(callId);
+    });
+    this.#calls.set(callId, call);
+    return call;
+  }
 }
 
 class Call implements QueuedCall {
@@ -60,10 +73,16 @@ class Call implements QueuedCall {
   mediaOpening: MediaOpening | undefined;
   readonly #gone = new AbortController();
   readonly #onIdle: () => void;
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown>;
 
-  constructor(onIdle: () => void) {
+  constructor(after: Promise<unknown>, onIdle: () => void) {
+    this.#last = after;
     this.#onIdle = onIdle;
+  }
+
+  /** The last step so far. */
+  get last(): Promise<unknown> {
+    return this.#last;
   }
 
   get ended(): AbortSignal {

@@ -2,6 +2,7 @@
 
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
+import { isObject } from '../../std/json.ts';
 
 /** Keys that a client's `initial_context` cannot set. */
 const RESERVED = new Set([
@@ -49,6 +50,23 @@ export function inboundContext(facts: {
     telephony_configuration_id: facts.configurationId,
     call_id: facts.callId,
   };
+}
+
+/** Initial context of a call's next leg: that of the leg before, with the values that its agent has gathered. */
+export function knownBefore({ initialContext, gatheredContext }: Run): Record<string, unknown> {
+  const values = gatheredContext['extracted_variables'];
+  return { ...withoutReserved(initialContext), ...(isObject(values) ? values : {}) };
+}
+
+/** Facts of a call's next leg, in its gathered context: its number, and the run of the leg before. */
+export function legFacts({ id, gatheredContext }: Run): Record<string, unknown> {
+  return { call_leg: legNumberOf(gatheredContext) + 1, previous_run_id: id };
+}
+
+/** Number of the run's leg of its call, from 1. */
+export function legNumberOf(gatheredContext: Record<string, unknown>): number {
+  const leg = gatheredContext['call_leg'];
+  return typeof leg === 'number' ? leg : 1;
 }
 
 /** The run with its own ids in its initial context, for use in prompts. */

@@ -15,6 +15,8 @@ export interface NewRun {
   /** Set for a campaign's call. */
   campaignId?: string;
   providerCallId: string | null;
+  /** The last run of the same call, whose next leg this is. Default: a call with a run gets no other. */
+  follows?: string | undefined;
   initialContext: Record<string, unknown>;
   gatheredContext: Record<string, unknown>;
   logs: Record<string, unknown>;

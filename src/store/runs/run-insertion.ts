@@ -12,14 +12,15 @@ import type { NewRun, StartedRun } from './new-run.ts';
 import { toRun } from './runs.ts';
 
 /** Inserts a run. Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed;
- *  default: its own limit. A provider's call that has a run gets that run, also for concurrent requests. It is one
- *  statement and its own transaction, because dozens of calls may arrive per second while others talk. */
+ *  default: its own limit. A provider's call that has a run gets that run, also for concurrent requests, unless
+ *  `follows` names it. It is one statement and its own transaction, because dozens of calls may arrive per second while
+ *  others talk. */
 export async function insertNewRun(
   context: StoreContext,
   input: NewRun,
   limit?: number,
 ): Promise<StartedRun> {
-  const { organizationId, configurationId, providerCallId } = input;
+  const { organizationId, configurationId, providerCallId, follows = null } = input;
   const row = rowOf(context, input, { isIdle: false });
   const columns = columnsOf(row);
   const { rows } = await sql<Inserted & { known_run: string | null }>`
@@ -32,14 +33,17 @@ export async function insertNewRun(
     ), made as (
       insert into runs (${columns})
       select ${columns} from calls, json_populate_record(null::runs, ${jsonText(row)}::json)
-      where known_run is null and calls_open < coalesce(${limit ?? null}::integer, calls_max)
+      where (known_run is null or known_run = ${follows}::bigint)
+        and calls_open < coalesce(${limit ?? null}::integer, calls_max)
       returning *
     )
     select calls_max, known_run, made.* from calls left join made on true`.execute(context.db);
   const [first] = rows;
   const [run] = runsIn(rows);
   if (run !== undefined) return { run, isNew: true };
-  const known = (await runsOfIds(context, [first?.known_run ?? ''])).values().next().value;
+  const knownId = first?.known_run ?? null;
+  const wanted = knownId === null || knownId === follows ? [] : [knownId];
+  const [known] = (await runsOfIds(context, wanted)).values();
   if (known !== undefined) return { run: known, isNew: false };
   throw new GatewayError('CALL_LIMIT_REACHED', { limit: limit ?? first?.calls_max ?? 0 });
 }

@@ -22,7 +22,7 @@ import type {
 } from './connection/outbound-websocket.ts';
 import type { TestCalls } from './connection/test-calls.ts';
 import { addressForPbx } from './media/gateway-address.ts';
-import { isStreamed } from './media/transport-selection.ts';
+import { plannedMedia } from './media/transport-selection.ts';
 import { createChannelIds } from './rest/channel-ids.ts';
 import {
   type AriClient,
@@ -47,6 +47,7 @@ export interface AriConnectionsDeps {
   testCalls: TestCalls;
   /** Where PBXs reach our RTP and AudioSocket. Undefined: calls have neither. */
   packetHost: string | undefined;
+  /** Whether this gateway has a port for AudioSocket. */
   hasAudioSocket: boolean;
   egress: Egress;
   clock: Clock;
@@ -111,8 +112,8 @@ export class AriConnections {
     const connection = this.#connections.get(account.app);
     const client = connection?.client ?? this.#clientOf(account);
     const ids = createChannelIds(account.app, random);
-    const isStream = isStreamed(account, connection?.version ?? null, hasAudioSocket);
-    return { account, client, ids, clock, isStream, connection };
+    const media = plannedMedia(account, connection?.version ?? null, hasAudioSocket);
+    return { account, client, ids, clock, media, connection };
   }
 
   /** Requests go over HTTP, or over the connection that Asterisk has opened to us. Throws PBX_NOT_CONNECTED if it has

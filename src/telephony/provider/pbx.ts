@@ -40,6 +40,8 @@ export interface PbxInboundCall {
   callId: string;
   from: string;
   to: string;
+  /** Whether the call was one of ours before, on this connection: the dialplan has sent it back. */
+  isBack: boolean;
   raw: Record<string, unknown>;
 }
 

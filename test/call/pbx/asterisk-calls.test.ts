@@ -83,6 +83,17 @@ describe('a call in over an Asterisk', () => {
     await nothingIsLeft();
   });
 
+  it('of a telephone that speaks Opus alone is refused, and its run names the missing module', async () => {
+    const phone = asterisk.placeCall({ from: '5551234', to: EXTENSION, formats: ['opus'] });
+    expect(await phone.ended).toMatchObject({ cause: 58, sipStatus: 488 });
+    await harness.until(async () => (await runs())[0]?.state === 'completed');
+    const [run] = await runs();
+    const done = await harness.ended({ id: run?.id ?? '' });
+    expect(done.disposition).not.toBe('user_qualified');
+    expect(done.gatheredContext['error']).toContain('codec_opus.so');
+    await nothingIsLeft();
+  });
+
   it('to an unassigned number is rejected as unallocated', async () => {
     const phone = asterisk.placeCall({ from: '5551234', to: '8888' });
     expect(await phone.ended).toMatchObject({ cause: 1 });

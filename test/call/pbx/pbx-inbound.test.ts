@@ -131,6 +131,29 @@ describe('an inbound call over a PBX', () => {
     expect(await harness.runs()).toHaveLength(1);
   });
 
+  it('that the dialplan returns after twenty legs is rejected: it would go on for ever', async () => {
+    const harness = await held.harness.prepare();
+    const pbx = await withPbx(harness);
+    const { run } = await harness.at.store.runs.create({
+      organizationId: harness.at.owner.organizationId,
+      workflowId: harness.workflow.id,
+      definitionId: harness.version.id,
+      name: 'The twentieth leg',
+      mode: 'ari',
+      callType: 'inbound',
+      configurationId: harness.configuration.id,
+      providerCallId: PHONE,
+      initialContext: {},
+      gatheredContext: { call_leg: 20, call_status: 'transfer_call' },
+      logs: {},
+    });
+    await harness.at.store.runs.patch(run.id, { state: 'completed', disposition: 'transfer_call' });
+    pbx.back(PHONE, EXTENSION);
+    await harness.until(() => pbx.refused.length > 0);
+    expect(pbx.refused).toEqual([{ callId: PHONE, reason: 'busy' }]);
+    expect(await harness.runs()).toHaveLength(1);
+  });
+
   it('whose caller gives up while it rings leaves a completed run that says so', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);

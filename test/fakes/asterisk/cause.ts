@@ -17,6 +17,7 @@ const texts: Record<number, string> = {
   38: 'Network out of order',
   41: 'Temporary failure',
   42: 'Switch congestion',
+  58: 'Bearer capability not available',
   127: 'Interworking, unspecified',
 };
 
@@ -36,6 +37,7 @@ export function sipStatusOf(cause: number): number {
     21: 403,
     34: 503,
     38: 500,
+    58: 488,
   };
   return statuses[cause] ?? 603;
 }
@@ -49,6 +51,7 @@ export function causeOfSip(status: number): number {
     480: 19,
     403: 21,
     503: 34,
+    488: 58,
     500: 38,
   };
   return causes[status] ?? 21;

@@ -43,6 +43,8 @@ export interface Dialling {
   dialString: string;
   /** Dialled by POST /channels: the string is in every event. After POST /channels/create only in the first. */
   originated: boolean;
+  /** The channel whose dialplan dials: those who follow it are told of the dial. */
+  from?: Channel | null;
   /** What the channel does when it is answered. */
   onAnswer: () => void;
 }
@@ -95,6 +97,8 @@ export class Channel {
   bridge: Bridge | null = null;
   absorbsDigits = false;
   isMutedIn = false;
+  /** Ends the silence that is sent on request. */
+  stopSilence: (() => void) | null = null;
   /** Its telephone has put the call on hold: it sends nothing, and the others hear music. */
   isHolding = false;
   line: Line = deadLine;

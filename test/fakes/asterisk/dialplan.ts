@@ -14,8 +14,11 @@ export type Step = (
   | { app: 'Hangup'; cause: number }
   /** `name`: the application; without it the one of inbound calls. */
   | { app: 'Stasis'; args: string[]; name?: string }
-  /** Rings another extension and joins the two. */
-  | { app: 'Dial'; context: string; exten: string }
+  /** Rings another extension and joins the two: over a Local channel, or over this PJSIP endpoint, where the context is
+   *  the endpoint's. */
+  | { app: 'Dial'; context: string; exten: string; endpoint?: string }
+  /** Goes on at another extension. */
+  | { app: 'Goto'; context: string; exten: string }
 ) & {
   /** `same => n(label),...` */
   label?: string;

@@ -61,6 +61,8 @@ export interface InboundCall {
   /** The application that gets it; default: the option `app`. */
   app?: string;
   context?: string;
+  /** The formats that the telephone offers. Default: ulaw. */
+  formats?: string[];
 }
 
 /** A request as it came, and what was answered. */
@@ -194,13 +196,14 @@ export class FakeAsterisk {
   placeCall(call: InboundCall): Phone {
     const variables: Record<string, string> =
       call.app === undefined ? {} : { ['TARGET']: call.app };
-    const { phone } = this.#trunk.bringIn({
+    const { phone, channel } = this.#trunk.bringIn({
       from: { name: call.name ?? '', number: call.from },
       to: call.to,
       context: call.context ?? 'pbx-in',
       script: call.script ?? 'person',
       variables,
     });
+    if (call.formats !== undefined) channel.formats = call.formats;
     return phone;
   }
 

@@ -18,6 +18,8 @@ export interface Faults {
   lostBeatEvery: number;
   /** A client connection's `v()` are those of the call before. */
   crossedVariables: boolean;
+  /** RTP has another address outside than the one that it announces: packets reach it only after its own first one. */
+  rtpBehindNat: boolean;
 }
 
 export function noFaults(): Faults {
@@ -29,5 +31,6 @@ export function noFaults(): Faults {
     lostBeats: 0,
     lostBeatEvery: Number.POSITIVE_INFINITY,
     crossedVariables: false,
+    rtpBehindNat: false,
   };
 }

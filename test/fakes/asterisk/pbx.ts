@@ -98,10 +98,16 @@ export class Pbx {
     return [...this.channels.keys()].some((each) => each.toLowerCase().startsWith(wanted));
   }
 
-  tell(channel: Channel, type: string, facts: Record<string, unknown> = {}): void {
+  /** `topic`: whose followers are told; default: the channel's own. */
+  tell(
+    channel: Channel,
+    type: string,
+    facts: Record<string, unknown> = {},
+    topic: Channel = channel,
+  ): void {
     if (channel.isHidden) return;
-    const apps = new Set(channel.followers);
-    if (channel.app !== null) apps.add(channel.app);
+    const apps = new Set(topic.followers);
+    if (topic.app !== null) apps.add(topic.app);
     const subject = type === 'Dial' ? 'peer' : 'channel';
     const event = { type, timestamp: this.timestamp(), ...facts, [subject]: channel.snapshot() };
     this.stasis.tell(apps, event);
@@ -131,7 +137,10 @@ export class Pbx {
     const dialling = channel.dialling;
     if (dialling === null) return;
     const dialstring = dialling.originated || dialstatus === '' ? dialling.dialString : '';
-    this.tell(channel, 'Dial', { dialstatus, forward: '', dialstring });
+    const facts = { dialstatus, forward: '', dialstring };
+    const { from } = dialling;
+    if (from == null) this.tell(channel, 'Dial', facts);
+    else this.tell(channel, 'Dial', { ...facts, caller: from.snapshot() }, from);
   }
 
   /** The far side of a dialled channel rings, makes early sounds, or picks up. */

@@ -2,6 +2,7 @@
 // a SIP call of the PBX to itself, and SIP to telephones outside. Dials, and brings callers in.
 
 import { type Channel, type Line, type Party, partyOf } from './channel.ts';
+import type { Step } from './dialplan.ts';
 import type { Pbx } from './pbx.ts';
 import type { Phone } from './phone.ts';
 import type { Runner } from './scenarios/runner.ts';
@@ -43,6 +44,8 @@ export interface DialFacts {
   app: string | null;
   /** By POST /channels, not POST /channels/create. */
   originated: boolean;
+  /** The channel whose dialplan dials. */
+  from?: Channel;
   onAnswer: (channel: Channel) => void;
 }
 
@@ -202,6 +205,7 @@ export class Trunk {
     channel.dialling = {
       dialString: how.dialString,
       originated: facts.originated,
+      from: facts.from ?? null,
       onAnswer: () => {
         cancel();
         facts.onAnswer(channel);
@@ -258,19 +262,30 @@ export class Trunk {
   }
 
   /** Dial(): the caller and whom it reached hear each other, without any application. */
-  #connect(from: Channel, to: { context: string; exten: string }): void {
+  #connect(from: Channel, to: Extract<Step, { app: 'Dial' }>): void {
+    const { endpoint } = to;
     const prepared = this.prepare({
       id: this.#pbx.uniqueId(),
-      endpoint: `Local/${to.exten}@${to.context}/n`,
+      endpoint:
+        endpoint === undefined
+          ? `Local/${to.exten}@${to.context}/n`
+          : `PJSIP/${to.exten}@${endpoint}`,
       caller: from.caller,
       variables: from.inherited,
       formats: from.formats,
       app: null,
       originated: true,
+      from,
       onAnswer: (channel) => {
+        from.variables.set('DIALEDPEERNAME', channel.name);
+        if (from.state !== 'Up') {
+          this.#pbx.setState(from, 'Up');
+          from.line.answer();
+        }
         const bridge = this.#pbx.createBridge(this.#pbx.uniqueId(), '');
         this.#pbx.joinBridge(bridge, from);
         this.#pbx.joinBridge(bridge, channel);
+        void from.phone?.ended.then(() => this.#pbx.destroyBridge(bridge));
       },
     });
     prepared?.dial(20_000);

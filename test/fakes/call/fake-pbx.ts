@@ -192,7 +192,12 @@ export class FakeConnection implements PbxConnection {
   }
 
   inbound(callId: string, to: string, from = '+14155550100'): void {
-    this.#listener.onInbound({ callId, from, to, raw: { exten: to } });
+    this.#listener.onInbound({ callId, from, to, isBack: false, raw: { exten: to } });
+  }
+
+  /** The dialplan sends the channel of a past call back. */
+  back(callId: string, to: string, from = '+14155550100'): void {
+    this.#listener.onInbound({ callId, from, to, isBack: true, raw: { exten: to } });
   }
 
   earlyMedia(runId: string, callId = `o${runId}`): void {

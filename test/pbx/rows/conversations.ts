@@ -46,6 +46,22 @@ const inbound: Row = {
   },
 };
 
+/** Of a telephone whose only codec this Asterisk cannot convert. */
+const opus: Row = {
+  feature: 'inbound call, Opus alone',
+  async run(stage) {
+    if (await stage.pbx.hasModule('codec_opus.so')) return 'not tried: codec_opus.so is loaded';
+    const { short } = stage.agents;
+    const caller = await stage.callInWithOpus(EXTENSIONS.short);
+    const status = await caller.refused();
+    check(status === 488, `refused with ${status}`);
+    const run = await stage.completed(short, await stage.lastRunId(short));
+    const reason = String(run.gathered_context?.['error'] ?? '');
+    check(reason.includes('codec_opus.so'), `the run says: ${reason}`);
+    return `refused with ${status}: ${reason}`;
+  },
+};
+
 const outbound: Row = {
   feature: 'outbound call',
   async run(stage) {
@@ -181,4 +197,4 @@ const level: Row = {
   },
 };
 
-export const conversations: readonly Row[] = [inbound, outbound, level, keys];
+export const conversations: readonly Row[] = [inbound, opus, outbound, level, keys];

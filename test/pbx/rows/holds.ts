@@ -2,8 +2,10 @@
 
 import { download } from '../../demo/api-client.ts';
 import { EXTENSIONS, IDLE_S, LONG_S } from '../agents.ts';
-import { CALLER, MEDIA_MODULE } from '../asterisk-side.ts';
+import { CALLER, GROUP_CONTEXT, MEDIA_MODULE, OUT_CONTEXT } from '../asterisk-side.ts';
 import { soundOf } from '../rtp-end.ts';
+import type { Caller } from '../sip-client.ts';
+import { DIRECT, type Stage } from '../stage.ts';
 import { pause, until } from '../waiting.ts';
 import { callerFrames, finish, hearTone } from './conversations.ts';
 import { check, millis, type Row, seconds } from './row.ts';
@@ -19,36 +21,69 @@ const FOREIGN_FRAMES_MAX = 5;
 const hold: Row = {
   feature: 'hold and resume',
   async run(stage) {
-    const { long } = stage.agents;
     const caller = await stage.callIn(EXTENSIONS.long);
     await caller.answered();
-    await hearTone(caller.rtp, 0, HEARD_MS);
-    const runId = await stage.lastRunId(long);
-    await caller.hold(true);
-    await pause(HELD_MS);
-    await caller.hold(false);
-    const wholeMs = LONG_S * 1_000 - LOST_MS_MAX;
-    const isWhole = () => caller.rtp.totalMs('tone', 0) >= wholeMs;
-    await until('the agent has said everything', LONG_S * 1_000 + 5_000, isWhole).catch(() => {
-      const heardMs = caller.rtp.totalMs('tone', 0);
-      check(false, `only ${seconds(heardMs)} of ${LONG_S} s of the agent were heard`);
-    });
-    await finish({ rtp: caller.rtp, released: (msMax) => caller.released(msMax) });
-    const run = await stage.completed(long, runId);
-    const transcript = (await download(run.transcript_url ?? '')).toString('utf8');
-    const held = /system: on hold for (\d+) s/.exec(transcript)?.[1];
-    check(Math.abs(Number(held) * 1_000 - HELD_MS) <= 1_500, `transcript: ${transcript}`);
-    const said = transcript.match(/assistant: .*/g) ?? [];
-    check(
-      said.every((line) => /A tone\.|Goodbye\./.test(line)),
-      `the agent said: ${said.join(' | ')}`,
-    );
-    const frames = callerFrames(await download(run.recording_url ?? '')).map(soundOf);
-    const foreign = frames.filter(({ sound }) => sound === 'other').length;
-    check(foreign <= FOREIGN_FRAMES_MAX, `${foreign} frames of the recording have the PBX's music`);
-    return `on hold for ${held} s, then all ${LONG_S} s of the agent`;
+    return await heldAndResumed(stage, caller);
   },
 };
+
+/** The called party, behind a Local channel as FreePBX dials it. */
+const holdBehindLocal: Row = {
+  feature: 'hold and resume behind Local',
+  run: (stage) => heldBehind(stage, `Local/{number}@${OUT_CONTEXT}/n`),
+};
+
+/** Behind one that a ring group dials. */
+const holdBehindGroup: Row = {
+  feature: 'hold and resume behind a ring group',
+  skips: ({ mode }) => (mode === 'server' ? undefined : 'the same in all modes'),
+  run: (stage) => heldBehind(stage, `Local/{number}@${GROUP_CONTEXT}/n`),
+};
+
+async function heldBehind(stage: Stage, template: string): Promise<string> {
+  await stage.change({ dial_template: template });
+  try {
+    const callee = await stage.callee('answers');
+    await stage.api.startCall(stage.agents.long.uuid, { phone_number: callee.number });
+    await callee.invited();
+    return await heldAndResumed(stage, callee);
+  } finally {
+    await stage.change({ dial_template: DIRECT });
+  }
+}
+
+async function heldAndResumed(
+  stage: Stage,
+  telephone: Pick<Caller, 'rtp' | 'hold' | 'released'>,
+): Promise<string> {
+  const { long } = stage.agents;
+  const { rtp } = telephone;
+  await hearTone(rtp, 0, HEARD_MS);
+  const runId = await stage.lastRunId(long);
+  await telephone.hold(true);
+  await pause(HELD_MS);
+  await telephone.hold(false);
+  const wholeMs = LONG_S * 1_000 - LOST_MS_MAX;
+  const isWhole = () => rtp.totalMs('tone', 0) >= wholeMs;
+  await until('the agent has said everything', LONG_S * 1_000 + 5_000, isWhole).catch(() => {
+    const heardMs = rtp.totalMs('tone', 0);
+    check(false, `only ${seconds(heardMs)} of ${LONG_S} s of the agent were heard`);
+  });
+  await finish({ rtp, released: (msMax) => telephone.released(msMax) });
+  const run = await stage.completed(long, runId);
+  const transcript = (await download(run.transcript_url ?? '')).toString('utf8');
+  const held = /system: on hold for (\d+) s/.exec(transcript)?.[1];
+  check(Math.abs(Number(held) * 1_000 - HELD_MS) <= 1_500, `transcript: ${transcript}`);
+  const said = transcript.match(/assistant: .*/g) ?? [];
+  check(
+    said.every((line) => /A tone\.|Goodbye\./.test(line)),
+    `the agent said: ${said.join(' | ')}`,
+  );
+  const frames = callerFrames(await download(run.recording_url ?? '')).map(soundOf);
+  const foreign = frames.filter(({ sound }) => sound === 'other').length;
+  check(foreign <= FOREIGN_FRAMES_MAX, `${foreign} frames of the recording have the PBX's music`);
+  return `on hold for ${held} s, then all ${LONG_S} s of the agent`;
+}
 
 const AWAY_MS_MAX = 15_000;
 
@@ -81,4 +116,4 @@ const away: Row = {
   },
 };
 
-export const holds: readonly Row[] = [hold, away];
+export const holds: readonly Row[] = [hold, holdBehindLocal, holdBehindGroup, away];

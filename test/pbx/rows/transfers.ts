@@ -1,6 +1,7 @@
 // Rows: transfers, cold and warm, and the music while the caller waits.
 
 import { EXTENSIONS, NOBODY, transferAgent } from '../agents.ts';
+import { QUEUE_CONTEXT } from '../asterisk-side.ts';
 import type { RtpEnd } from '../rtp-end.ts';
 import type { Callee, Caller } from '../sip-client.ts';
 import type { Stage } from '../stage.ts';
@@ -140,4 +141,42 @@ const byTelephone: Row = {
   },
 };
 
-export const transfers: readonly Row[] = [cold, warm, music, byTelephone];
+/** The caller is transferred to a queue of the dialplan, which sends them back: the next leg of the call. */
+const back: Row = {
+  feature: 'transfer to a queue, and back',
+  async run(stage) {
+    const queued = (transferContext: string) =>
+      stage.api.updateConfiguration(stage.configurationId, { transfer_context: transferContext });
+    await queued(QUEUE_CONTEXT);
+    try {
+      const agent = await transferAgent(stage.api, {
+        destination: '700',
+        isWarm: false,
+        modelUrl: stage.model.baseUrl,
+      });
+      const extension = await stage.giveExtension(agent);
+      const caller = await stage.callIn(extension);
+      await caller.answered();
+      await heard('the greeting', caller.rtp, 0);
+      await quiet(caller.rtp);
+      const firstId = await stage.lastRunId(agent);
+      caller.rtp.press('1');
+      const sinceMs = performance.now();
+      const first = await stage.completed(agent, firstId);
+      check(first.disposition === 'transfer_call', `its disposition is ${first.disposition}`);
+      await heard('the greeting of the next leg', caller.rtp, sinceMs);
+      const ms = (caller.rtp.firstMs('other', sinceMs) ?? sinceMs) - sinceMs;
+      const secondId = await stage.lastRunId(agent);
+      await caller.hangUp();
+      const second = await stage.completed(agent, secondId);
+      check(second.disposition === 'user_hangup', `the end is ${second.disposition}`);
+      const before = second.gathered_context?.['previous_run_id'];
+      check(before === firstId, `the next leg follows ${String(before)}, not ${firstId}`);
+      return `the agent answers again ${seconds(ms)} after the key`;
+    } finally {
+      await stage.change({ transfer_context: '' });
+    }
+  },
+};
+
+export const transfers: readonly Row[] = [cold, warm, music, byTelephone, back];

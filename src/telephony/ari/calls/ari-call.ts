@@ -28,6 +28,8 @@ export class AriCall {
   limitS: number | undefined;
   /** Whether the call continues in the dialplan, where we no longer follow it. */
   released = false;
+  /** Result of the codec check, once it has begun: the fault, if Asterisk cannot convert the call's audio. */
+  codecFault: Promise<GatewayError | undefined> | undefined;
   readonly #facts: CallFacts;
   #isEntered = false;
   #channelId: string;
@@ -144,10 +146,16 @@ export class AriCall {
     this.#facts.cancelled = true;
   }
 
+  /** We refuse the call, for a hang-up cause that no event reports. */
+  refuse(cause: number): void {
+    this.#facts.refused = true;
+    this.#cause = cause;
+  }
+
   /** Applies an event of dialling, hold or hang-up. Returns whether the phone has just started to ring. */
   take(event: AriEvent): boolean {
     if (event.type === 'ChannelHangupRequest' || event.type === 'ChannelDestroyed') {
-      if (event.cause !== 0) this.#cause = event.cause;
+      if (event.cause !== 0 && !this.#facts.refused) this.#cause = event.cause;
       noteEnd(this.#facts, event);
     }
     if (event.type === 'ChannelHold' || event.type === 'ChannelUnhold') {
@@ -203,12 +211,15 @@ export function noteEnd(
 }
 
 /** The inbound call of a channel: the number is our application's second argument, or the extension. */
-export function inboundCall(channel: AriChannel, args: readonly string[]): PbxInboundCall {
+export function inboundCall(
+  channel: AriChannel,
+  { args, isBack }: { args: readonly string[]; isBack: boolean },
+): PbxInboundCall {
   const [word, number] = args;
   const { context, exten } = channel.dialplan;
   const to = (word === 'inbound' ? number : word) || exten;
   const raw = { channel: channel.name, state: channel.state, context, exten, args: [...args] };
-  return { callId: channel.id, from: channel.caller.number, to, raw };
+  return { callId: channel.id, from: channel.caller.number, to, isBack, raw };
 }
 
 /** The facts of an event for the run's log, without addresses and names. */

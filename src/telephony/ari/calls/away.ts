@@ -14,6 +14,8 @@ import { hangUpUntilTaken, pauseMsAfter, TRIES_MAX } from './hang-up.ts';
 
 const LABEL = 'away';
 const LOOK_MS_MAX = 5_000;
+/** Hang-up cause "bearer capability not available": SIP 488, "Not Acceptable Here". */
+const NO_CODEC = 58;
 
 /** Ends our part of a call whose media were not opened because of `error`. A call that is over, or that was hung up, is
  *  ended. Never rejects. */
@@ -23,6 +25,11 @@ export async function giveUp(
   error: unknown,
 ): Promise<void> {
   const { direction } = call;
+  // The dialplan could not make itself heard either.
+  if (codeOf(error) === 'PBX_CODEC') {
+    call.refuse(NO_CODEC);
+    return hangUpUntilTaken(peer, call, String(NO_CODEC));
+  }
   const isCallers = call.over.aborted || call.isCancelled || codeOf(error) === 'PBX_CALL_GONE';
   if (direction === 'inbound' && !isCallers && (await isSentAway(peer, held, call))) return;
   await hangUpUntilTaken(peer, call, 'failure');

@@ -3,19 +3,22 @@
 
 import type { AriEvent } from '../rest/messages.ts';
 import type { AriCall } from './ari-call.ts';
+import { LocalTelephones } from './local-telephones.ts';
 
-/** Ended channels and callers sent to the dialplan that are remembered: a late event must not count as a new call, nor
- *  a late request end a call that is not ours. */
+/** Channels of ended calls, ended channels, and callers sent to the dialplan that are remembered: a channel that comes
+ *  back is not a new call, nor is a late event one, and a late request must not end a call that is not ours. */
 const NOTED_MAX = 1_000;
 
 export class CallTable {
   /** Calls by their id. */
   readonly calls = new Map<string, AriCall>();
+  readonly telephones = new LocalTelephones();
   /** Calls whose first channel was replaced, by their current channel. */
   readonly #moved = new Map<string, AriCall>();
   readonly #watchers = new Map<string, (event: AriEvent) => void>();
   readonly #destroyed = new Set<string>();
   readonly #sentAway = new Set<string>();
+  readonly #past = new Set<string>();
 
   /** Ids of the watched channels. */
   get watched(): string[] {
@@ -52,7 +55,14 @@ export class CallTable {
   /** Removes the call. False if it was removed before. */
   remove(call: AriCall): boolean {
     this.#moved.delete(call.channelId);
-    return this.calls.delete(call.id);
+    if (!this.calls.delete(call.id)) return false;
+    note(this.#past, call.id);
+    return true;
+  }
+
+  /** Whether the channel had a call that is over. */
+  wasOurs(id: string): boolean {
+    return this.#past.has(id);
   }
 
   watch(id: string, take: (event: AriEvent) => void): () => void {

@@ -9,10 +9,24 @@ export interface Dialled {
   /** Null: the caller id is the PBX's default. */
   callerId: string | null;
   ringS: number;
+  /** Asterisk's name of the audio's format. Undefined: no formats are named, as beside an originator. */
+  mediaFormat: string | undefined;
   /** Arguments of our application when the call is answered, separated by commas. */
   args: string;
   /** Whether the audio comes as a stream, without timestamps. */
   isStream: boolean;
+}
+
+/** First argument of our application for a call that we dialled; the dialplan's are others. */
+const DIALLED = 'outbound';
+
+export function dialArgs(runId: string): string {
+  return `${DIALLED},${runId}`;
+}
+
+/** Whether a channel of ours enters our application by its answer. If not, the dialplan has sent it back. */
+export function isDialled(args: readonly string[]): boolean {
+  return args[0] === DIALLED;
 }
 
 /** The formats that every Asterisk has, best first for narrowband and for wideband audio. */
@@ -41,17 +55,24 @@ export function jitterBufferOf({ isStream }: Pick<Dialled, 'isStream'>): Record<
 /** The query of `POST /channels/create`, which accepts neither caller id nor ring time. */
 export function createQuery(
   account: AriAccount,
-  { channelId, to, args }: Pick<Dialled, 'channelId' | 'to' | 'args'>,
+  { channelId, to, mediaFormat, args }: Omit<Dialled, 'callerId' | 'ringS' | 'isStream'>,
 ): Record<string, string> {
   const endpoint = endpointOf(account.dial_template, to);
-  const formats = formatsOf(account);
-  return { endpoint, app: account.app, appArgs: args, channelId, formats };
+  const query = { endpoint, app: account.app, appArgs: args, channelId };
+  return mediaFormat === undefined
+    ? query
+    : { ...query, formats: formatsOf(account, endpoint, mediaFormat) };
 }
 
-/** Asterisk uses the first format for a Local channel; over SIP it offers all of them, followed by the endpoint's
- *  others. Without a list a Local channel gets linear audio of 192 kHz: half the volume, and six times the processor
- *  time. */
-function formatsOf({ media_format: wanted }: AriAccount): string {
+/** A Local channel is offered the media's format alone: of several Asterisk takes the best, and converts the audio twice
+ *  on its way. Over SIP it offers all of them, followed by the endpoint's others. Without a list a Local channel gets
+ *  linear audio of 192 kHz: half the volume, and six times the processor time. */
+function formatsOf(
+  { media_format: wanted }: AriAccount,
+  endpoint: string,
+  mediaFormat: string,
+): string {
+  if (/^Local\//i.test(endpoint)) return mediaFormat;
   const isWide = wanted === 'g722' || wanted === 'slin16';
   const known = isWide ? WIDEBAND : NARROWBAND;
   const first = wanted === 'auto' ? [] : [wanted];

@@ -15,6 +15,8 @@ export interface CallFacts {
   dialStatus: string;
   /** Whether we requested its end before the answer. */
   cancelled: boolean;
+  /** Whether we refused it before the answer, for the cause that it has. */
+  refused: boolean;
   /** Whether the call is inbound. */
   inbound: boolean;
   /** Whether the far end ended it, not our ring time. */
@@ -30,6 +32,7 @@ export const UNDIALLED: Readonly<CallFacts> = {
   dialled: true,
   dialStatus: '',
   cancelled: false,
+  refused: false,
   inbound: false,
   endedByFarEnd: false,
   sipStatus: 0,
@@ -81,6 +84,7 @@ export function hangupOutcomeOf(facts: CallFacts, cause: number): HangupOutcome 
 
 function statusOf(facts: CallFacts, cause: number): TerminalStatus {
   if (facts.answered) return 'completed';
+  if (facts.refused) return 'failed';
   if (facts.cancelled) return 'canceled';
   // A caller who gives up: a CANCEL has cause 127 over SIP, and other technologies have others.
   if (facts.inbound) return 'no-answer';
@@ -113,13 +117,14 @@ const words: Readonly<Record<number, string>> = {
   38: 'network out of order',
   41: 'temporary failure',
   42: 'switch congestion',
+  58: 'no codec in common',
   31: 'normal',
   32: 'normal',
 };
 
 function wordsOf(facts: CallFacts, cause: number): string {
-  const { dialStatus, dialled, inbound, answered, cancelled, sipStatus } = facts;
-  const isGivenUp = inbound && !answered && !cancelled;
+  const { dialStatus, dialled, inbound, answered, cancelled, refused, sipStatus } = facts;
+  const isGivenUp = inbound && !answered && !cancelled && !refused;
   if (cause === 0 && !isGivenUp) return dialStatus === '' ? 'unknown' : dialStatus.toLowerCase();
   const sip = sipStatus === 0 ? '' : `, SIP ${sipStatus}`;
   const codes = `(cause ${cause}${sip})`;

@@ -36,10 +36,16 @@ export class TransferTargetCall {
     const { callerId, ringS, warm } = target;
     const to = warm === undefined ? target.to : endpointOfOwn(account.transfer_context, target.to);
     const args = `transfer,${callId}`;
-    const dialled = { channelId: this.channelId, to, callerId, ringS, args };
     // The originator's formats are used; Asterisk refuses a request that names both.
-    const { formats: _, ...query } = dialQuery(account, dialled);
-    query['originator'] = callId;
+    const dialled = {
+      channelId: this.channelId,
+      to,
+      callerId,
+      ringS,
+      mediaFormat: undefined,
+      args,
+    };
+    const query = { ...dialQuery(account, dialled), originator: callId };
     const either = AbortSignal.any([signal, this.gone]);
     const answered = new Promise<void>((resolve, reject) => {
       this.#onAnswer = resolve;

@@ -18,8 +18,11 @@ import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
 import { callLimitOf, setCallLimit } from '../calls/call-limit.ts';
 import type { CallTable } from '../calls/call-table.ts';
+import { codecFault } from '../calls/codec-check.ts';
+import { isDialled } from '../calls/dial-endpoint.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
+import { TelephoneWatch } from '../calls/telephone-watch.ts';
 import { endTransferred, transferCall } from '../calls/transfer.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
@@ -82,6 +85,7 @@ export class AriConnection implements PbxConnection, CallPeer {
   readonly #listener: PbxListener;
   #socket: AriSocket;
   readonly #held: CallTable;
+  readonly #telephones: TelephoneWatch;
   readonly #abort = new AbortController();
   #state: PbxState = { kind: 'connecting' };
   /** Number of the current link: a reconciliation of an earlier link is void. */
@@ -92,6 +96,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     this.#options = options;
     this.#listener = options.listener;
     this.#held = options.held;
+    this.#telephones = new TelephoneWatch(this, options.held.telephones);
     this.account = options.account;
     this.client = this.#clientOf(options.account);
     this.clock = options.clock;
@@ -113,6 +118,9 @@ export class AriConnection implements PbxConnection, CallPeer {
   // Requests of `call/pbx`.
 
   async ring(callId: string): Promise<void> {
+    const call = this.#held.calls.get(callId);
+    // Meanwhile the call is prepared.
+    if (call !== undefined) void this.#codecFault(call);
     const path = `channels/${encodeURIComponent(callId)}/ring`;
     await bestEffort(this, { action: 'ring', method: 'POST', path });
   }
@@ -123,6 +131,8 @@ export class AriConnection implements PbxConnection, CallPeer {
     const isEarly = call.direction === 'outbound' && !call.answered;
     try {
       const either = AbortSignal.any([signal, call.over]);
+      const codecs = isEarly ? undefined : this.#codecFault(call);
+      if (!call.answered) await requireNone(codecs);
       if (await answerCall(this, call, either)) this.#answered(call);
       void setCallLimit(this, call);
       const onClosed = () => this.#mediaClosed(callId);
@@ -132,6 +142,10 @@ export class AriConnection implements PbxConnection, CallPeer {
         void leg.close();
         throw new GatewayError('PBX_CALL_GONE');
       }
+      await requireNone(codecs).catch((error: unknown) => {
+        void leg.close();
+        throw error;
+      });
       call.join(leg);
       return leg.media;
     } catch (error) {
@@ -139,6 +153,11 @@ export class AriConnection implements PbxConnection, CallPeer {
       if (!isEarly) void giveUp(this, { held: this.#held, call }, error);
       throw error;
     }
+  }
+
+  #codecFault(call: AriCall): Promise<GatewayError | undefined> {
+    call.codecFault ??= codecFault(this, call.channelId, call.over);
+    return call.codecFault;
   }
 
   async refuse(...[callId, reason, number]: Parameters<PbxConnection['refuse']>): Promise<void> {
@@ -299,6 +318,9 @@ export class AriConnection implements PbxConnection, CallPeer {
     }
     const channel = channelOf(event);
     if (channel === undefined) return;
+    if (event.type === 'Dial') this.#telephones.dialled(event);
+    const held = this.#held.telephones.translated(event);
+    if (held !== undefined) this.#take(held);
     const isWatched = this.#held.dispatch(channel.id, event);
     if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
     // The other party of a completed transfer has ended, so the caller is alone.
@@ -325,7 +347,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     const { args, replace_channel: before } = event;
     if (this.#held.isDestroyed(channel.id)) return; // A late event of an ended channel.
     if (before !== undefined) this.#replaced(before.id, channel);
-    else if (this.ids.kindOf(channel.id) === 'o') this.#adopt(channel);
+    else if (this.ids.kindOf(channel.id) === 'o' && isDialled(args)) this.#adopt(channel);
     else if (call === undefined) this.#inbound(channel, args);
   }
 
@@ -353,8 +375,10 @@ export class AriConnection implements PbxConnection, CallPeer {
     const call = new AriCall({ id, runId: null });
     call.limitS = callLimitOf(args);
     if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
+    const isBack = this.#held.wasOurs(id);
+    this.#held.keep(id);
     this.#held.calls.set(id, call);
-    this.#listener.onInbound(inboundCall(channel, args));
+    this.#listener.onInbound(inboundCall(channel, { args, isBack }));
   }
 
   /** Takes over a call that was dialled here, by another node, or before a restart. */
@@ -369,6 +393,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       if (isInApplication(channel)) this.#entered(call);
       return;
     }
+    this.#telephones.answered(channel);
     if (call.answer(this.clock.monotonicMs())) this.#answered(call);
   }
 
@@ -425,4 +450,9 @@ export class AriConnection implements PbxConnection, CallPeer {
     if (call === undefined || call.transferredTo !== undefined || call.released) return;
     void hangUpUntilTaken(this, call);
   }
+}
+
+async function requireNone(fault: Promise<GatewayError | undefined> | undefined): Promise<void> {
+  const error = await fault;
+  if (error !== undefined) throw error;
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../../std/clock.ts';
 import type { DialRequest, DialResult, ProviderControl } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { isWithUs } from '../calls/away.ts';
-import { type Dialled, dialQuery, jitterBufferOf } from '../calls/dial-endpoint.ts';
+import { type Dialled, dialArgs, dialQuery, jitterBufferOf } from '../calls/dial-endpoint.ts';
 import { explainedRefusal } from '../calls/dial-refusal.ts';
 import {
   cancelDial,
@@ -14,6 +14,7 @@ import {
   type EarlyMediaContext,
 } from '../calls/early-media-dial.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
+import type { MediaChoice } from '../media/transport-selection.ts';
 import type { ChannelIds } from '../rest/channel-ids.ts';
 import { type AriClient, isAriNotFound } from '../rest/client.ts';
 import { type AriAccount, accountOf } from '../rest/config.ts';
@@ -25,8 +26,8 @@ export interface AriReach {
   client: AriClient;
   ids: ChannelIds;
   clock: Clock;
-  /** Whether the audio of its calls comes as a stream. */
-  isStream: boolean;
+  /** How the audio of its calls will come. */
+  media: MediaChoice;
   /** The connection with the call; undefined if this process does not have the call. */
   connection: AriConnection | undefined;
 }
@@ -94,7 +95,7 @@ function channelPath(connection: AriConnection | undefined, callId: string): str
 }
 
 async function dial(
-  { account, client, ids, clock, isStream, connection }: AriReach,
+  { account, client, ids, clock, media, connection }: AriReach,
   request: DialRequest,
   signal: AbortSignal,
 ): Promise<DialResult> {
@@ -105,8 +106,9 @@ async function dial(
     to: request.to,
     callerId: request.from,
     ringS: request.ringS,
-    args: `outbound,${request.runId}`,
-    isStream,
+    mediaFormat: media.format,
+    args: dialArgs(request.runId),
+    isStream: media.way !== 'rtp',
   };
   connection?.dialling(callId, request.runId);
   try {

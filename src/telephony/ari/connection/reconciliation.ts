@@ -115,8 +115,7 @@ export async function reconcile(
   // A channel that a call has received meanwhile is not missing.
   const missing = new Set(listed.filter((id) => !channels.has(id)));
   for (const { before } of replaced) missing.delete(before);
-  const talking = known.filter((call) => call.isHeld || isSipTalk(call, channels));
-  const holds = await holdStates(peer, talking, signal);
+  const holds = await holdStates(peer, sipTelephones({ known, channels, held }), signal);
   const together = await broughtTogether(peer, { held, channels, bridges: app.bridge_ids }, signal);
   const kept = new Set(
     together.flatMap(({ channel, handedTo }) => [channel.id, ...idsOf(handedTo)]),
@@ -231,26 +230,33 @@ async function replacements(
 
 const variable = z.looseObject({ value: z.string() });
 
-/** Whether the call is that of a SIP telephone: other channels do not report hold. */
-function isSipTalk(
-  { channelId, leg }: AriCall,
-  channels: ReadonlyMap<string, AriChannel>,
-): boolean {
-  return leg !== undefined && channels.get(channelId)?.name.startsWith('PJSIP/') === true;
+/** The calls of SIP telephones, with the telephones' channels: other channels do not report hold. */
+function sipTelephones(at: {
+  known: readonly AriCall[];
+  channels: ReadonlyMap<string, AriChannel>;
+  held: CallTable;
+}): { call: AriCall; telephone: string }[] {
+  return at.known.flatMap((call) => {
+    const { channelId } = call;
+    const behind = at.held.telephones.behind(channelId);
+    const isSip = at.channels.get(channelId)?.name.startsWith('PJSIP/') === true;
+    const isTalking = call.leg !== undefined && (isSip || behind !== undefined);
+    return call.isHeld || isTalking ? [{ call, telephone: behind ?? channelId }] : [];
+  });
 }
 
 /** Current hold states. A call that stayed on hold here would wait in silence for ever; one whose hold was missed would
  *  look like a silent caller. */
 async function holdStates(
   { client }: AriContext,
-  calls: readonly AriCall[],
+  telephones: readonly { call: AriCall; telephone: string }[],
   signal: AbortSignal,
 ): Promise<HoldState[]> {
   const states: HoldState[] = [];
   const query = { variable: 'CHANNEL(rtp,hold)' };
-  await inParallel(calls, async (call) => {
+  await inParallel(telephones, async ({ call, telephone }) => {
     const { holdEvents } = call;
-    const path = `${pathOf(call.channelId)}/variable`;
+    const path = `${pathOf(telephone)}/variable`;
     const request = { action: 'look', method: 'GET', path, query } as const;
     const { status, body } = await client.send(request, signal);
     const value = status === 200 ? variable.safeParse(body).data?.value : undefined;

@@ -4,13 +4,14 @@
 import { codecByName } from '../../../codec/registry.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
+import { pause } from '../../../std/pause.ts';
 import { type CheckOutcome, fail, pass, warn } from '../../provider/check.ts';
 import type { MediaEvent, MediaListener, MediaSession } from '../../provider/media-session.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { AriMediaSession } from '../media/ari-media-session.ts';
 import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
 import type { MediaTransportOptions, MediaTransports } from '../media/websocket-transports.ts';
-import type { OpenLeg } from '../rest/peer.ts';
+import type { AriContext, OpenLeg } from '../rest/peer.ts';
 import { type CheckContext, check } from './check.ts';
 import type { TestApplication } from './test-application.ts';
 import { fillTone, measureTone, type ToneLevel } from './test-tone.ts';
@@ -22,6 +23,8 @@ const SOUND_MS = 1_200;
 /** Received length of the tone that passes. */
 const HEARD_MS_MIN = 500;
 const HEARD_MS_MAX = 10_000;
+/** Longest wait for Asterisk's first packets, which it sends every 20 ms. */
+const FIRST_PACKETS_MS_MAX = 1_000;
 /** Frequencies of both ends; neither is a multiple of the other. */
 const LEG_HZ = 440;
 const PHONE_HZ = 1_000;
@@ -115,6 +118,7 @@ async function tryAudio(
         throw gone.signal.aborted ? gone.signal.reason : error;
       });
     await inStasis;
+    if (choice.way === 'rtp') await awaitFirstPackets(peer, { channelId, phone }, both);
     const onClosed = () => undefined;
     const leg = await parts.openLeg({ peer, callId: channelId, channelId, onClosed }, both);
     const openMs = clock.monotonicMs() - startedMs;
@@ -129,6 +133,23 @@ async function tryAudio(
     telephone.close();
     unwatch();
   }
+}
+
+/** Behind NAT Asterisk's RTP has another address than it announces, which is learned from its first packets. In a call
+ *  they carry the telephone's audio; here both ends are ours, and Asterisk is asked to send silence to one. Its tone then
+ *  opens the way to the other. */
+async function awaitFirstPackets(
+  { client, clock }: Pick<AriContext, 'client' | 'clock'>,
+  { channelId, phone }: { channelId: string; phone: Sounder },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `channels/${channelId}/silence`;
+  await client.send({ action: 'silence', method: 'POST', path }, signal);
+  for (let ms = 0; !phone.hasHeard && ms < FIRST_PACKETS_MS_MAX; ms += FRAME_MS) {
+    await pause(clock, FRAME_MS, signal);
+  }
+  await client.send({ action: 'silence', method: 'DELETE', path }, signal);
+  phone.forget();
 }
 
 /** The telephone's channel ended before the test. Source: asterisk §2.6. */
@@ -220,6 +241,16 @@ class Sounder implements MediaListener {
     const count = this.#codec.decode(payload, pcm);
     this.#pieces.push(pcm.subarray(0, count));
     this.#samples += count;
+  }
+
+  get hasHeard(): boolean {
+    return this.#samples > 0;
+  }
+
+  /** Drops what was received so far. */
+  forget(): void {
+    this.#pieces = [];
+    this.#samples = 0;
   }
 
   /** Sends the tone for a while, in real time; stops early with the signal. */

@@ -54,7 +54,8 @@ export function selectMediaTransport(
   version: string | null,
   hasAudioSocket: boolean,
 ): MediaChoice {
-  const way = account.media === 'auto' ? bestOf(account, version, hasAudioSocket) : account.media;
+  const planned = plannedMedia(account, version, hasAudioSocket);
+  const { way } = planned;
   if (!canCarry(way, version)) {
     throw new GatewayError('PBX_TOO_OLD', {
       version: version ?? '',
@@ -62,18 +63,17 @@ export function selectMediaTransport(
       advice: "Set the configuration's media to auto, or use Asterisk 20.18, 22.8, 23.2 or newer.",
     });
   }
-  return { way, format: formatOf(account, way, version) };
+  return planned;
 }
 
-/** Whether the audio comes as a stream, without timestamps: everywhere but over RTP. Parameters as above. */
-export function isStreamed(
+/** The transport of calls to come, whether or not the release can carry it. Parameters as in `selectMediaTransport`. */
+export function plannedMedia(
   account: AriAccount,
   version: string | null,
   hasAudioSocket: boolean,
-): boolean {
-  return account.media === 'auto'
-    ? bestOf(account, version, hasAudioSocket) !== 'rtp'
-    : account.media !== 'rtp';
+): MediaChoice {
+  const way = account.media === 'auto' ? bestOf(account, version, hasAudioSocket) : account.media;
+  return { way, format: formatOf(account, way, version) };
 }
 
 function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): MediaWay {

@@ -26,7 +26,8 @@ export async function bestEffort(peer: Errander, request: AriRequest): Promise<n
   }
 }
 
-/** Hangs up a channel. `reason` in Asterisk's terms; default: normal. Result as in `bestEffort`. */
+/** Hangs up a channel. `reason` in Asterisk's terms, or a hang-up cause as a number; default: normal. Result as in
+ *  `bestEffort`. */
 export function hangUpChannel(
   peer: Errander,
   channelId: string,
@@ -36,6 +37,6 @@ export function hangUpChannel(
     action: 'hang-up',
     method: 'DELETE',
     path: `channels/${encodeURIComponent(channelId)}`,
-    query: { reason },
+    query: Object.fromEntries([[/^\d+$/.test(reason) ? 'reason_code' : 'reason', reason]]),
   });
 }

@@ -76,6 +76,8 @@ export const ariEvent = z.discriminatedUnion('type', [
     type: z.literal('Dial'),
     ...base,
     peer: ariChannel,
+    /** The channel whose dialplan dials. */
+    caller: ariChannel.optional().catch(undefined),
     dialstatus: z.string().catch(''),
   }),
   z.looseObject({ type: z.literal('ApplicationReplaced'), ...base }),

@@ -10,6 +10,8 @@ import { type Frame, RateConverter } from './frame.ts';
 import { decoded, encoded } from './media-format.ts';
 
 const HEADER_BYTES = 12;
+/** An address where nothing listens. */
+const NOWHERE = '127.0.0.2';
 /** Payload types that Asterisk sends; slin16 has a dynamic one, and is not understood when it comes back. */
 const sentTypes: Record<string, number> = { ulaw: 0, alaw: 8, g722: 9, slin16: 118, slin: 11 };
 const takenTypes: Record<string, number[]> = {
@@ -50,7 +52,7 @@ export class RtpEnd implements Line {
   get channelVariables(): Record<string, string> {
     return {
       ['UNICASTRTP_LOCAL_PORT']: String(this.port),
-      ['UNICASTRTP_LOCAL_ADDRESS']: '127.0.0.1',
+      ['UNICASTRTP_LOCAL_ADDRESS']: this.#pbx.faults.rtpBehindNat ? NOWHERE : '127.0.0.1',
     };
   }
 

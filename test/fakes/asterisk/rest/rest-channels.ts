@@ -1,7 +1,9 @@
 // ARI's /channels: dial, answer, ring, hold, keys, variables, hang up, go back to the dialplan.
 
+import { FRAME_SAMPLES, RATE_HZ } from '../../../../src/audio/pcm.ts';
 import { causeOfReason } from '../cause.ts';
 import { type Channel, partyOf } from '../channel.ts';
+import type { Frame } from '../media/frame.ts';
 import { codecOfFormat } from '../media/media-format.ts';
 import type { Pbx } from '../pbx.ts';
 import type { Runner } from '../scenarios/runner.ts';
@@ -59,8 +61,16 @@ export function channelRoutes(means: Means): Routes {
     'DELETE channels/{id}/hold': nothing,
     'POST channels/{id}/moh': nothing,
     'DELETE channels/{id}/moh': nothing,
-    'POST channels/{id}/silence': nothing,
-    'DELETE channels/{id}/silence': nothing,
+    'POST channels/{id}/silence': act((channel) => {
+      const frame: Frame = { pcm: new Int16Array(FRAME_SAMPLES), rateHz: RATE_HZ };
+      channel.stopSilence ??= pbx.ticker.add('source', () => {
+        if (channel.bridge === null && !channel.isOver) channel.line.audio(frame);
+      });
+    }),
+    'DELETE channels/{id}/silence': act((channel) => {
+      channel.stopSilence?.();
+      channel.stopSilence = null;
+    }),
     'POST channels/{id}/continue': act((channel, params) =>
       goOn(pbx, channel, params, means.runner),
     ),
@@ -285,6 +295,9 @@ function getVariable(means: Means, id: string, params: Params): RestAnswer {
   if (!params.has('variable')) throw new Refusal(400, 'Variable name is required');
   if (params.get('variable') === 'CHANNEL(rtp,hold)' && channel.name.startsWith('PJSIP/')) {
     return ok({ value: channel.isHolding ? '1' : '0' });
+  }
+  if (params.get('variable') === 'CHANNEL(audionativeformat)') {
+    return ok({ value: `(${channel.formats.join('|')})` });
   }
   if (params.get('variable').endsWith(')')) return askFunction(means, params.get('variable'));
   const value = channel.variables.get(params.get('variable'));

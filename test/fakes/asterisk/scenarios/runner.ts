@@ -23,7 +23,7 @@ export class Runner {
   readonly #pbx: Pbx;
   readonly #settings: DialplanSettings;
   /** Rings another extension for Dial(). */
-  connect: (from: Channel, to: { context: string; exten: string }) => void = () => undefined;
+  connect: (from: Channel, to: Extract<Step, { app: 'Dial' }>) => void = () => undefined;
   onPhone: (phone: Phone) => void = () => undefined;
 
   constructor(pbx: Pbx, settings: DialplanSettings) {
@@ -100,8 +100,8 @@ export class Runner {
       if (step.app === 'Stasis') channel.appData = this.#stasisData(channel, step).join();
       const facts = { dialplan_app: step.app, dialplan_app_data: channel.appData };
       this.#pbx.tell(channel, 'ChannelDialplan', facts);
-      if (step.app === 'Stasis') {
-        if (this.#enterStasis(channel, step, steps)) return;
+      if (step.app === 'Stasis' || step.app === 'Goto') {
+        if (this.#leaves(channel, step, steps)) return;
         continue;
       }
       await this.#perform(channel, step);
@@ -118,6 +118,17 @@ export class Runner {
     const phone = channel.phone ?? this.attachPhone(channel, channel.exten);
     phone.pickUp(this.#pbx.ticker);
     await this.#step(channel, phone, step);
+  }
+
+  /** True if the channel goes on elsewhere. */
+  #leaves(
+    channel: Channel,
+    step: Extract<Step, { app: 'Stasis' | 'Goto' }>,
+    steps: readonly Step[],
+  ): boolean {
+    if (step.app === 'Stasis') return this.#enterStasis(channel, step, steps);
+    this.run(channel, step);
+    return true;
   }
 
   /** True if the application has the channel. */

@@ -14,8 +14,18 @@ const endpoint = (template: string, to: string) =>
     to,
     callerId: null,
     ringS: 30,
+    mediaFormat: 'ulaw',
     args: 'outbound,1',
   })['endpoint'];
+
+const dialled = {
+  channelId: 'c',
+  to: '1',
+  callerId: null,
+  ringS: 30,
+  mediaFormat: 'ulaw',
+  args: '',
+};
 
 describe('how a number is dialled', () => {
   it.each([
@@ -33,7 +43,8 @@ describe('how a number is dialled', () => {
 
   it('gets our channel id, how long to ring, and whose number to show', () => {
     const account = accountOf({ ...base, stasis_app_name: 'patchbay_1' });
-    const wanted = { channelId: 'c', to: '1', callerId: '+1415', ringS: 29.6, args: 'a,b' };
+    const whom = { channelId: 'c', to: '1', callerId: '+1415', ringS: 29.6 };
+    const wanted = { ...whom, mediaFormat: undefined, args: 'a,b' };
     expect(dialQuery(account, wanted)).toMatchObject({
       app: 'patchbay_1',
       appArgs: 'a,b',
@@ -42,6 +53,7 @@ describe('how a number is dialled', () => {
       timeout: '30',
     });
     expect(dialQuery(account, { ...wanted, callerId: null })).not.toHaveProperty('callerId');
+    expect(dialQuery(account, wanted)).not.toHaveProperty('formats');
   });
 
   it.each([
@@ -51,8 +63,14 @@ describe('how a number is dialled', () => {
     ['slin16', 'slin16,g722,ulaw,alaw,slin'],
   ])('names the formats, that of the audio first: %s', (format, expected) => {
     const account = accountOf({ ...base, media_format: format });
-    const dialled = { channelId: 'c', to: '1', callerId: null, ringS: 30, args: '' };
     expect(dialQuery(account, dialled)).toMatchObject({ formats: expected });
+  });
+
+  // Offered several formats, the PBX took the best one and converted the audio twice on its way.
+  it.each(['ulaw', 'slin16', 'slin'])('names that of the audio alone for Local: %s', (format) => {
+    const account = accountOf({ ...base, dial_template: 'Local/{number}@from-internal/n' });
+    const query = dialQuery(account, { ...dialled, mediaFormat: format });
+    expect(query).toMatchObject({ formats: format });
   });
 
   it('is a template with the number in it', () => {

@@ -257,12 +257,8 @@ describe('the doctor on releases and modules', () => {
 });
 
 describe('the doctor on the audio', () => {
-  it.each([
-    ['rtp', '16.28.0', 'rtp, ulaw'],
-    ['auto', '16.28.0', 'rtp, ulaw'],
-    ['audiosocket', '22.10.1', 'audiosocket, slin'],
-    ['auto', '18.20.0', 'audiosocket, slin'],
-  ])('detects tones both ways without websockets: %s at %s', async (media, version, message) => {
+  /** A gateway with ports for RTP and AudioSocket. */
+  async function withPackets(): Promise<void> {
     const at = { host: '127.0.0.1', clock: doctor.world.clock, log: quietLog().log };
     const rtp = createRtpPorts({
       ...at,
@@ -277,11 +273,50 @@ describe('the doctor on the audio', () => {
     );
     const packets = { host: '127.0.0.1', rtp, audioSockets };
     doctor.world.provider = doctor.world.createProvider({ packets });
+  }
+
+  it.each([
+    ['rtp', '16.28.0', 'rtp, ulaw'],
+    ['auto', '16.28.0', 'rtp, ulaw'],
+    ['audiosocket', '22.10.1', 'audiosocket, slin'],
+    ['auto', '18.20.0', 'audiosocket, slin'],
+  ])('detects tones both ways without websockets: %s at %s', async (media, version, message) => {
+    await withPackets();
     await play({ version });
     await connectApp();
     expect((await examine({ media })).get('media')).toMatchObject({
       verdict: 'pass',
       message: expect.stringContaining(message),
+    });
+    expectNothingLeft();
+  });
+
+  // Both ends of the test waited for the PBX's first packet, and the PBX for theirs: "Nothing is heard either way", though
+  // calls were heard, whose telephones speak first.
+  it('detects tones both ways where RTP comes from another address than announced (NAT)', async () => {
+    await withPackets();
+    await play({ version: '22.10.1' });
+    await connectApp();
+    doctor.world.asterisk.faults.rtpBehindNat = true;
+    expect((await examine({ media: 'rtp' })).get('media')).toMatchObject({
+      verdict: 'pass',
+      message: expect.stringContaining('Tones are heard both ways'),
+    });
+    expectNothingLeft();
+  });
+
+  it('says that nothing is heard where RTP does not arrive at all', async () => {
+    await withPackets();
+    await play({ version: '22.10.1' });
+    await connectApp();
+    doctor.world.asterisk.faults.rtpBehindNat = true;
+    doctor.world.asterisk.faults.rest = () => {
+      for (const end of doctor.world.asterisk.media.rtp) end.sendPacket = () => undefined;
+      return undefined;
+    };
+    expect((await examine({ media: 'rtp' })).get('media')).toMatchObject({
+      verdict: 'fail',
+      message: expect.stringContaining('Nothing is heard either way'),
     });
     expectNothingLeft();
   });
