@@ -59,7 +59,7 @@ const contactsIn = z
         examples: ['contacts.csv'],
       }),
     file_size: z.int().gt(0).lte(CONTACTS_BYTES_MAX).meta({
-      description: 'Bytes of the file, 1 to 10,485,760. A file with more is refused.',
+      description: 'Bytes of the file, 1 to 10,485,760: as many as will be sent.',
     }),
     content_type: z
       .string()

@@ -41,7 +41,7 @@ const noiseIn = z
       .int()
       .gt(0)
       .lte(NOISE_BYTES_MAX)
-      .describe('Bytes of the file, 1 to 10,485,760. A file with more is refused.'),
+      .describe('Bytes of the file, 1 to 10,485,760: as many as will be sent.'),
   })
   .meta({ id: 'AmbientNoiseUploadRequest' });
 const renameIn = z

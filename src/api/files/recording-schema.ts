@@ -46,7 +46,7 @@ export const uploadsIn = z
           filename: z.string().min(1).max(255).describe('Name of the file, 1 to 255 characters.'),
           mime_type: mimeType,
           file_size: z.int().gt(0).lte(RECORDING_BYTES_MAX).meta({
-            description: 'Bytes of the file, 1 to 5,242,880. A file with more is refused.',
+            description: 'Bytes of the file, 1 to 5,242,880: as many as will be sent.',
           }),
         }),
       )

@@ -35,7 +35,7 @@ const uploadQuery = z.looseObject({
     description: 'The `Content-Type` that was announced. Part of the link.',
   }),
   size: z.string().optional().meta({
-    description: 'The bytes that were announced; the file may not have more. Part of the link.',
+    description: 'The bytes of the file that were announced. Part of the link.',
   }),
   signature: z.string().optional().meta({
     description: 'Proves that the gateway made the link. Part of the link.',

@@ -13,6 +13,7 @@ export const exampleFacts: Readonly<Record<string, Facts>> = {
   TOO_MANY_REQUESTS: { retryAfterS: 2 },
   TOO_MANY_ATTEMPTS: { retryAfterS: 60 },
   FILE_OVERSIZED: { bytes: 2_048 },
+  FILE_UNDERSIZED: { bytes: 2_048 },
   FILE_IN_PIECES: { max: 65_536 },
   FILE_TYPE_UNEXPECTED: { expected: 'text/csv' },
   CLIP_NAME_TAKEN: { name: 'greeting' },

@@ -81,7 +81,7 @@ function readRoutes(api: Api, deps: ApiDeps): void {
               warnings: z
                 .array(workflowProblemSchema)
                 .describe(
-                  'Problems that keep the agent from working on this gateway in its current setup.',
+                  'Misspelt keys, and what keeps the agent from working on this gateway in its current setup.',
                 ),
             })
             .describe('The agent is valid.'),
