@@ -225,7 +225,7 @@ export const settings = z.object({
     .describe('1 writes what people say and their phone numbers into the log.'),
   DEPLOYMENT_MODE: z
     .string()
-    .regex(/^[a-z-]{1,32}$/, 'must be a short lower-case word')
+    .regex(/^[a-z-]{1,32}$/, 'must have 1 to 32 characters, a-z and -')
     .prefault('oss')
     .describe('Reported by the health check.'),
   ENABLE_SIGNUP: trueOrFalse
@@ -238,7 +238,7 @@ export const settings = z.object({
     .min(32, 'must have at least 32 characters')
     .optional()
     .describe(
-      'Signs the tokens of users who log in. Default: derived from the keys that seal credentials.',
+      'Signs the tokens of users who log in; at least 32 characters. Default: derived from the keys that seal credentials.',
     ),
   PATCHBAY_JWT_HOURS: wholeNumber(1, 87_600).prefault('720').describe('How long a log-in lasts.'),
   PATCHBAY_DEVOPS_SECRET: z
@@ -246,13 +246,15 @@ export const settings = z.object({
     .min(16, 'must have at least 16 characters')
     .optional()
     .describe(
-      'Opens `/health/active-calls` and `/health/autoscale-metric`, sent as `X-Patchbay-Devops-Secret`. Default: closed.',
+      'Opens `/health/active-calls` and `/health/autoscale-metric`, sent as `X-Patchbay-Devops-Secret`; at least 16 characters. Default: closed.',
     ),
   PATCHBAY_METRICS_TOKEN: z
     .string()
     .min(16, 'must have at least 16 characters')
     .optional()
-    .describe('`/metrics` requires it as `Authorization: Bearer`. Default: `/metrics` is open.'),
+    .describe(
+      '`/metrics` requires it as `Authorization: Bearer`; at least 16 characters. Default: `/metrics` is open.',
+    ),
   PATCHBAY_TRUSTED_PROXIES: proxies
     .prefault('loopback')
     .describe(

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { systemRandom } from '../std/random.ts';
 import {
+  ADMIN_ADDRESS,
   ADMIN_MODES,
   ADMIN_NAME,
   ADMIN_NUMBER,
@@ -12,6 +13,7 @@ import {
   type AdminMode,
   type AdminPlan,
   type AdminWishes,
+  type AdminWord,
   adminPlan,
 } from './asterisk-files.ts';
 import { freePbxPlan } from './freepbx-files.ts';
@@ -88,7 +90,7 @@ export async function asteriskConfig(options: Options, { env, out }: CliIo): Pro
     clientName: word('--client', options.client ?? given.client, ADMIN_NAME),
     context: word('--context', options.context ?? 'patchbay-in', ADMIN_NAME),
     numbers: numbersOf(options.number ?? []),
-    bind: word('--bind', options.bind ?? '0.0.0.0', /^[0-9a-fA-F.:]{2,45}$/),
+    bind: word('--bind', options.bind ?? '0.0.0.0', ADMIN_ADDRESS),
     isTls: options.tls ?? given.isTls,
     endpoint: given.endpoint,
   };
@@ -147,11 +149,18 @@ function modeOf(given: string): AdminMode {
   throw new GatewayError('COMMAND_INVALID', { problem });
 }
 
-/** A checked value: one in an Asterisk file must not be able to add a line to it. */
-function word(option: string, given: string, pattern: RegExp): string {
-  if (pattern.test(given)) return given;
-  const problem = `${option} has characters that Asterisk's files cannot hold, or is too short or too long`;
-  throw new GatewayError('COMMAND_INVALID', { problem });
+/** A checked value, which does not show in the error: it may be a password. */
+function word(option: string, given: string, rule: AdminWord): string {
+  const { pattern, characters, lengthMin, lengthMax } = rule;
+  if (!pattern.test(given)) {
+    const problem = `${option} has characters that Asterisk's files cannot hold; allowed are ${characters}`;
+    throw new GatewayError('COMMAND_INVALID', { problem });
+  }
+  if (given.length < lengthMin || given.length > lengthMax) {
+    const problem = `${option} has ${given.length} characters, and must have ${lengthMin} to ${lengthMax}`;
+    throw new GatewayError('COMMAND_INVALID', { problem });
+  }
+  return given;
 }
 
 function numbersOf(given: readonly string[]): string[] {

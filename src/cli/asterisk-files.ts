@@ -48,10 +48,40 @@ export interface AdminPlan {
   configuration: Record<string, string>;
 }
 
-/** Characters that Asterisk can parse in a section, a user, an application or a context. */
-export const ADMIN_NAME = /^[A-Za-z0-9_.-]{1,80}$/;
-export const ADMIN_PASSWORD = /^[A-Za-z0-9_.~!@%^*+=:-]{8,200}$/;
-export const ADMIN_NUMBER = /^\+?[0-9*#]{1,40}$/;
+/** What a word in a file may be: one with other characters could add a line to it. */
+export interface AdminWord {
+  pattern: RegExp;
+  /** The characters of the pattern, in words. */
+  characters: string;
+  lengthMin: number;
+  lengthMax: number;
+}
+
+/** A section, a user, an application or a context, as Asterisk can parse it. */
+export const ADMIN_NAME: AdminWord = {
+  pattern: /^[A-Za-z0-9_.-]*$/,
+  characters: 'letters, digits, and _ . -',
+  lengthMin: 1,
+  lengthMax: 80,
+};
+export const ADMIN_PASSWORD: AdminWord = {
+  pattern: /^[A-Za-z0-9_.~!@%^*+=:-]*$/,
+  characters: 'letters, digits, and _ . ~ ! @ % ^ * + = : -',
+  lengthMin: 8,
+  lengthMax: 200,
+};
+export const ADMIN_NUMBER: AdminWord = {
+  pattern: /^\+?[0-9*#]*$/,
+  characters: 'digits, * and #, with + before them or without',
+  lengthMin: 1,
+  lengthMax: 40,
+};
+export const ADMIN_ADDRESS: AdminWord = {
+  pattern: /^[0-9a-fA-F.:]*$/,
+  characters: 'those of an IP address',
+  lengthMin: 2,
+  lengthMax: 45,
+};
 
 /** Media path of the gateway, before the application's name. */
 const MEDIA_PATH = '/api/v1/telephony/ws/ari/';

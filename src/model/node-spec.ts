@@ -59,10 +59,10 @@ export const propertySpec = z
     get properties() {
       return z.array(propertySpec).nullable();
     },
-    min_value: z.number().nullable(),
-    max_value: z.number().nullable(),
-    min_length: z.int().nullable(),
-    max_length: z.int().nullable(),
+    min_value: z.number().nullable().describe('Smallest value.'),
+    max_value: z.number().nullable().describe('Largest value.'),
+    min_length: z.int().nullable().describe('Fewest characters or items.'),
+    max_length: z.int().nullable().describe('Most characters or items.'),
     pattern: z.string().nullable(),
     editor: z.string().nullable(),
     renderer_options: rendererOptions.nullable(),
@@ -95,15 +95,15 @@ export const nodeSpec = z
     examples: z.array(nodeExample),
     graph_constraints: z
       .object({
-        min_incoming: z.int().nullable(),
-        max_incoming: z.int().nullable(),
-        min_outgoing: z.int().nullable(),
-        max_outgoing: z.int().nullable(),
-        min_instances: z.int().nullable(),
-        max_instances: z.int().nullable(),
+        min_incoming: z.int().nullable().describe('Fewest edges that lead to a node.'),
+        max_incoming: z.int().nullable().describe('Most edges that lead to a node.'),
+        min_outgoing: z.int().nullable().describe('Fewest edges that leave a node.'),
+        max_outgoing: z.int().nullable().describe('Most edges that leave a node.'),
+        min_instances: z.int().nullable().describe('Fewest nodes of the type in an agent.'),
+        max_instances: z.int().nullable().describe('Most nodes of the type in an agent.'),
       })
       .meta({ id: 'GraphConstraints' })
       .nullable(),
   })
-  .meta({ id: 'NodeSpec' });
+  .meta({ id: 'NodeSpec', description: 'A node type, with the fields of its `data`.' });
 export type NodeSpec = z.infer<typeof nodeSpec>;

@@ -4,37 +4,53 @@
 
 import { z } from 'zod';
 
-const position = z.looseObject({ x: z.number(), y: z.number() });
+const position = z.looseObject({
+  x: z.number().describe('To the right, in pixels of the editor.'),
+  y: z.number().describe('Downwards, in pixels of the editor.'),
+});
 
 export const workflowNode = z.looseObject({
-  id: z.string(),
-  type: z.string(),
-  position: position.optional(),
-  data: z.record(z.string(), z.unknown()).default({}),
+  id: z.string().describe('A text of your own that no other node has; edges name it.'),
+  type: z.string().describe('A node type, as `listNodeTypes` names it, such as `startCall`.'),
+  position: position.optional().describe('Where an editor shows the node. Calls ignore it.'),
+  data: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe(
+      'Fields of the node by its type: `listNodeTypes` describes each with its default. Unknown ones are not kept.',
+    ),
 });
 export type WorkflowNode = z.infer<typeof workflowNode>;
 
 export const workflowEdge = z.looseObject({
-  id: z.string(),
-  source: z.string(),
-  target: z.string(),
-  data: z.record(z.string(), z.unknown()).default({}),
+  id: z.string().describe('A text of your own that no other edge has.'),
+  source: z.string().describe('The `id` of the node that the conversation leaves.'),
+  target: z.string().describe('The `id` of the node that it goes on with.'),
+  data: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe(
+      '`label` (at most 64 characters, the name of the function that the model calls) and `condition` (when to go this way); calls need both. `transition_speech`: said on the way.',
+    ),
 });
 export type WorkflowEdge = z.infer<typeof workflowEdge>;
 
 export const workflowDefinition = z.looseObject({
-  nodes: z.array(workflowNode).max(500).default([]),
-  edges: z.array(workflowEdge).max(2_000).default([]),
+  nodes: z
+    .array(workflowNode)
+    .max(500)
+    .default([])
+    .describe('Steps of the conversation, and what goes with it. Calls need one `startCall`.'),
+  edges: z.array(workflowEdge).max(2_000).default([]).describe('Ways from one step to the next.'),
 });
 export type WorkflowDefinition = z.infer<typeof workflowDefinition>;
 
 /** One problem of a workflow. Wire shape of the contract (§5.3). */
 export const workflowProblem = z.object({
-  kind: z.enum(['node', 'edge', 'workflow']),
-  id: z.string().nullable(),
-  /** Dotted path inside the item, such as `data.prompt`. */
-  field: z.string().nullable(),
-  message: z.string(),
+  kind: z.enum(['node', 'edge', 'workflow']).describe('What has the problem.'),
+  id: z.string().nullable().describe('Id of the node or edge. Null: the workflow as a whole.'),
+  field: z.string().nullable().describe('Dotted path in the node or edge, such as `data.prompt`.'),
+  message: z.string().describe('What is wrong.'),
 });
 export type WorkflowProblem = z.infer<typeof workflowProblem>;
 
@@ -46,64 +62,168 @@ const CALL_S_MAX = 86_400;
 
 /** `workflow_configurations`: known keys with their defaults; unknown keys are kept. */
 export const workflowConfigurations = z.looseObject({
-  /** Seconds after which a call is ended in any case; the provider's own maximum applies too. */
-  max_call_duration: z.int().gt(0).max(CALL_S_MAX).default(300),
-  /** Seconds before that end at which the agent announces it; 0: it does not. Calls of at most four times this length
-   *  end without an announcement. */
-  call_ending_warning_seconds: z.int().min(0).max(600).default(30),
-  /** The announcement, with template variables. Empty: the engine's own line. */
-  call_ending_warning_text: z.string().max(1_000).default(''),
-  /** Seconds of silence before the agent asks whether the caller is there. */
-  max_user_idle_timeout: z.number().min(1).max(600).default(10),
-  /** Seconds that the caller waits in silence before the agent says that it needs a moment; 0: it does not. */
-  filler_delay_seconds: z.union([z.literal(0), z.number().min(0.5).max(10)]).default(2),
-  /** Lines for that, used in turn, with template variables. Empty: lines of the engine in `agent_language`. */
-  filler_phrases: z.array(z.string().trim().min(1).max(200)).max(10).default([]),
-  /** Whether a soft tone sounds while the caller continues to wait. */
-  waiting_tone_enabled: z.boolean().default(true),
-  /** Whether a caller whose agent fails repeatedly (model, tools, voice, recognition) is connected with a person. */
-  fault_transfer_enabled: z.boolean().default(true),
-  /** Destination for that: a telephone number or SIP address, with template variables. Empty: the destination of a
-   *  transfer tool of the agent, those of the current step first; without one the call ends with an apology. */
-  fault_transfer_destination: z.string().trim().max(500).default(''),
-  /** Language (BCP 47) of the engine's own lines, such as apologies; English if it has none in this language. Also that
-   *  of the caller's words if neither node nor recogniser has one. */
+  max_call_duration: z
+    .int()
+    .gt(0)
+    .max(CALL_S_MAX)
+    .default(300)
+    .describe(
+      "Seconds after which a call is ended in any case; the provider's own maximum applies too.",
+    ),
+  call_ending_warning_seconds: z
+    .int()
+    .min(0)
+    .max(600)
+    .default(30)
+    .describe(
+      'Seconds before that end at which the agent announces it; 0: it does not. Calls of at most four times this length end without an announcement.',
+    ),
+  call_ending_warning_text: z
+    .string()
+    .max(1_000)
+    .default('')
+    .describe('The announcement, with template variables. Empty: a line of the gateway.'),
+  max_user_idle_timeout: z
+    .number()
+    .min(1)
+    .max(600)
+    .default(10)
+    .describe('Seconds of silence before the agent asks whether the caller is there.'),
+  filler_delay_seconds: z
+    .union([z.literal(0), z.number().min(0.5).max(10)])
+    .default(2)
+    .describe(
+      'Seconds that the caller waits in silence before the agent says that it needs a moment: 0.5 to 10; 0: it does not.',
+    ),
+  filler_phrases: z
+    .array(z.string().trim().min(1).max(200))
+    .max(10)
+    .default([])
+    .describe(
+      'Lines for that, used in turn, with template variables. Empty: lines of the gateway in `agent_language`.',
+    ),
+  waiting_tone_enabled: z
+    .boolean()
+    .default(true)
+    .describe('Whether a soft tone sounds while the caller continues to wait.'),
+  fault_transfer_enabled: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether a caller whose agent fails repeatedly (model, tools, voice, recognition) is connected with a person.',
+    ),
+  fault_transfer_destination: z
+    .string()
+    .trim()
+    .max(500)
+    .default('')
+    .describe(
+      'Destination for that: a telephone number or SIP address, with template variables. Empty: the destination of a transfer tool of the agent, those of the current step first; without one the call ends with an apology.',
+    ),
   agent_language: z
     .string()
     .regex(/^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/)
-    .default('en'),
-  turn_start_strategy: z.enum(['default', 'min_words', 'provisional_vad']).default('default'),
-  turn_start_min_words: z.int().min(1).max(20).default(3),
-  provisional_vad_pause_secs: z.number().min(0.1).max(10).default(1.5),
-  turn_stop_strategy: z.enum(['transcription', 'turn_analyzer']).default('transcription'),
-  smart_turn_stop_secs: z.number().min(0.1).max(10).default(2),
-  /** Seconds after which a caller's turn ends without the recogniser's decision. */
-  user_turn_stop_timeout: z.number().min(0.5).max(30).default(5),
-  dictionary: z.string().default(''),
-  context_compaction_enabled: z.boolean().default(false),
-  /** Background noise under the agent's voice. Default: the built-in noise. */
+    .default('en')
+    .describe(
+      "Language (BCP 47) of the gateway's own lines, such as apologies; English if it has none in this language. Also that of callers if neither node nor recogniser has one.",
+    ),
+  turn_start_strategy: z
+    .enum(['default', 'min_words', 'provisional_vad'])
+    .default('default')
+    .describe(
+      'What interrupts the agent. `default`: words or sustained voice. `min_words`: words alone, at least `turn_start_min_words`. `provisional_vad`: any voice pauses the agent, words stop it.',
+    ),
+  turn_start_min_words: z
+    .int()
+    .min(1)
+    .max(20)
+    .default(3)
+    .describe('With `min_words`: words that interrupt the agent.'),
+  provisional_vad_pause_secs: z
+    .number()
+    .min(0.1)
+    .max(10)
+    .default(1.5)
+    .describe('With `provisional_vad`: seconds without words after which the agent goes on.'),
+  turn_stop_strategy: z
+    .enum(['transcription', 'turn_analyzer'])
+    .default('transcription')
+    .describe('Stored, and has no effect in this version.'),
+  smart_turn_stop_secs: z
+    .number()
+    .min(0.1)
+    .max(10)
+    .default(2)
+    .describe('Seconds. Stored, and has no effect in this version.'),
+  user_turn_stop_timeout: z
+    .number()
+    .min(0.5)
+    .max(30)
+    .default(5)
+    .describe(
+      "Seconds after the caller's last new word until the turn ends without the recogniser's decision.",
+    ),
+  dictionary: z
+    .string()
+    .default('')
+    .describe(
+      'Words that the recogniser should expect, with commas between them; the first 100 are used.',
+    ),
+  context_compaction_enabled: z
+    .boolean()
+    .default(false)
+    .describe('Stored, and has no effect in this version.'),
   ambient_noise_configuration: z
     .looseObject({
-      enabled: z.boolean().default(false),
-      volume: z.number().min(0).default(0.3),
-      storage_key: z.string().max(300).nullish(),
+      enabled: z.boolean().default(false).describe('Whether there is any.'),
+      volume: z.number().min(0).default(0.3).describe('Its loudness: 1 is that of the file.'),
+      storage_key: z
+        .string()
+        .max(300)
+        .nullish()
+        .describe('A file from `createAmbientNoiseUpload`. Left out: the built-in noise.'),
     })
-    .prefault({}),
-  text_chat_inactivity_timeout_seconds: z.int().min(60).max(10_500).default(1_800),
-  /** Fields of the external PBX dialler's lead with the call's values. Stored, but not used. */
+    .prefault({})
+    .describe("Background noise under the agent's voice."),
+  text_chat_inactivity_timeout_seconds: z
+    .int()
+    .min(60)
+    .max(10_500)
+    .default(1_800)
+    .describe('Seconds without a message after which a text chat ends.'),
   external_pbx_field_mappings: z
     .array(
       z.object({
-        context_path: z.string().min(1).max(255),
-        destination_field: z.string().regex(FIELD_NAME),
+        context_path: z
+          .string()
+          .min(1)
+          .max(255)
+          .describe("Dotted path of a value in the call's context."),
+        destination_field: z
+          .string()
+          .regex(FIELD_NAME)
+          .describe('Field of the lead that gets the value.'),
       }),
     )
     .max(100)
-    .default([]),
-  external_pbx_lead_headers: z.array(z.string().regex(FIELD_NAME)).max(50).default([]),
+    .default([])
+    .describe(
+      "Fields of an external dialler's lead that get the call's values. Stored, but not used.",
+    ),
+  external_pbx_lead_headers: z
+    .array(z.string().regex(FIELD_NAME))
+    .max(50)
+    .default([])
+    .describe('Fields of the lead that come as SIP headers. Stored, but not used.'),
   transcript_configuration: z
-    .looseObject({ include_end_timestamps: z.boolean().default(false) })
-    .prefault({}),
+    .looseObject({
+      include_end_timestamps: z
+        .boolean()
+        .default(false)
+        .describe('Whether a line has the time at which it ends too.'),
+    })
+    .prefault({})
+    .describe('Form of the transcript.'),
 });
 export type WorkflowConfigurations = z.infer<typeof workflowConfigurations>;
 

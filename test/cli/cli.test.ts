@@ -104,8 +104,15 @@ describe('patchbay', () => {
     ['asterisk config --url gw', '"gw" is no http or https address'],
     ['asterisk config --url http://gw/?a', 'is no http or https address'],
     ['asterisk config --url http://gw --mode both', '--mode is one of server, client, incoming'],
-    ['asterisk config --url http://gw --user a]b', '--user has characters'],
-    ['asterisk config --url http://gw --password short', '--password has characters'],
+    [
+      'asterisk config --url http://gw --user a]b',
+      "--user has characters that Asterisk's files cannot hold; allowed are letters, digits, and _ . -",
+    ],
+    [
+      'asterisk config --url http://gw --password short',
+      '--password has 5 characters, and must have 8 to 200',
+    ],
+    ['asterisk config --url http://gw --password a;bcdefgh', '--password has characters'],
     ['asterisk config --url http://gw --number 1,2', '--number has characters'],
     ['asterisk config --url http://gw --bind 0.0.0.0;x', '--bind has characters'],
     ['asterisk config --url http://gw --portt 1', "Unknown option '--portt'"],

@@ -7,15 +7,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import {
-  idInPath,
-  idOut,
-  isoTime,
-  isoTimeOrNull,
-  nameIn,
-  queryFlag,
-  timeOut,
-} from '../http/values.ts';
+import { apiKeyIdInPath } from '../http/path-parameters.ts';
+import { idOut, isoTime, isoTimeOrNull, nameIn, queryFlag, timeOut } from '../http/values.ts';
 
 const keyOut = z
   .object({
@@ -29,16 +22,18 @@ const keyOut = z
   })
   .meta({ id: 'APIKeyResponse' });
 
-const keyCreated = z.object({
-  id: idOut,
-  name: z.string(),
-  key_prefix: z.string(),
-  api_key: z.string().meta({ description: 'Shown this once.' }),
-  created_at: timeOut,
-});
+const keyCreated = z
+  .object({
+    id: idOut,
+    name: z.string(),
+    key_prefix: z.string(),
+    api_key: z.string().meta({ description: 'Shown this once.' }),
+    created_at: timeOut,
+  })
+  .describe('The new key.');
 
-const done = z.object({ success: z.literal(true), message: z.string() });
-const params = z.object({ api_key_id: idInPath });
+const done = z.object({ success: z.literal(true), message: z.string() }).describe('It is done.');
+const params = z.object({ api_key_id: apiKeyIdInPath });
 const common = { tags: ['keys'], security: keyRequired };
 
 export function apiKeyRoutes(api: Api, deps: ApiDeps): void {
@@ -55,8 +50,12 @@ function listRoutes(api: Api, { store: { accounts } }: ApiDeps): void {
         operationId: 'listApiKeys',
         summary: 'List API keys',
         description: "The organization's keys.",
-        querystring: z.object({ include_archived: queryFlag.default(false) }),
-        response: { 200: z.array(keyOut), ...faults() },
+        querystring: z.object({
+          include_archived: queryFlag
+            .default(false)
+            .describe('True: archived keys too, which are refused.'),
+        }),
+        response: { 200: z.array(keyOut).describe('Keys without their secret part.'), ...faults() },
       },
     },
     async (request) => {
@@ -74,7 +73,9 @@ function listRoutes(api: Api, { store: { accounts } }: ApiDeps): void {
         operationId: 'createApiKey',
         summary: 'Create an API key',
         description: 'Makes a key; the answer shows it this once.',
-        body: z.object({ name: nameIn(255) }),
+        body: z.object({
+          name: nameIn(255).describe('What the key is for, in 1 to 255 characters.'),
+        }),
         response: { 200: keyCreated, ...faults() },
       },
     },

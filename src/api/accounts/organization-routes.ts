@@ -29,7 +29,7 @@ const context = z
       uses_managed_service_v2: z.boolean(),
     }),
   })
-  .meta({ id: 'OrganizationContextResponse' });
+  .meta({ id: 'OrganizationContextResponse', description: 'The organization of the key.' });
 
 const preferences = z
   .object({
@@ -37,21 +37,45 @@ const preferences = z
     timezone: z.string().nullable(),
     external_pbx_integrations_enabled: z.boolean(),
   })
-  .meta({ id: 'OrganizationPreferences' });
+  .meta({ id: 'OrganizationPreferences', description: 'The preferences after that.' });
 
 const preferencesUpdate = z.object({
-  test_phone_number: z.string().trim().max(64).nullish(),
+  test_phone_number: z
+    .string()
+    .trim()
+    .max(64)
+    .nullish()
+    .meta({
+      description:
+        'The number that test calls ring, best with `+` and country code; at most 64 characters. Null clears it. Left out: unchanged.',
+      examples: ['+14155550100'],
+    }),
   timezone: z
     .string()
     .max(64)
     .refine((name) => isTimeZone(name), 'not a time zone of the IANA database')
-    .nullish(),
-  external_pbx_integrations_enabled: z.boolean().nullish(),
+    .nullish()
+    .meta({
+      description:
+        'The time zone of reports, by its IANA name. Null clears it: UTC. Left out: unchanged.',
+      examples: ['Europe/Oslo'],
+    }),
+  external_pbx_integrations_enabled: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Whether agents may have settings of an external dialler (`external_pbx_…`). Null or left out: unchanged.',
+    ),
 });
 
 const dispositionCodes = z
-  .object({ codes: z.array(z.string()), end_task_reason_codes: z.array(z.string()) })
-  .meta({ id: 'DispositionCodesResponse' });
+  .object({
+    codes: z
+      .array(z.string())
+      .describe("The gateway's end reasons, and dispositions that calls have had."),
+    end_task_reason_codes: z.array(z.string()).describe("The gateway's end reasons."),
+  })
+  .meta({ id: 'DispositionCodesResponse', description: 'How calls end.' });
 
 export function organizationRoutes(api: Api, deps: ApiDeps): void {
   contextRoute(api, deps);

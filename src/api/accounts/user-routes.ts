@@ -16,7 +16,7 @@ const namesOut = z.array(z.string());
 
 const authUser = z
   .object({ id: idOut, is_superuser: z.boolean() })
-  .meta({ id: 'AuthUserResponse' });
+  .meta({ id: 'AuthUserResponse', description: 'The user of the key.' });
 
 const onboarding = z
   .object({
@@ -25,13 +25,22 @@ const onboarding = z
     seen_tooltips: namesOut.default([]),
     completed_actions: namesOut.default([]),
   })
-  .meta({ id: 'OnboardingState' });
+  .meta({ id: 'OnboardingState', description: 'Notes of a user interface.' });
 
 const onboardingUpdate = z.object({
-  completed_at: momentIn.nullish(),
-  skipped: z.boolean().nullish(),
-  seen_tooltips: names.nullish(),
-  completed_actions: names.nullish(),
+  completed_at: momentIn
+    .nullish()
+    .describe('When the tour was completed, in ISO 8601. Null clears it. Left out: unchanged.'),
+  skipped: z
+    .boolean()
+    .nullish()
+    .describe('Whether the tour was skipped. Null or left out: unchanged.'),
+  seen_tooltips: names
+    .nullish()
+    .describe('Names of all hints that were seen, at most 500. Null or left out: unchanged.'),
+  completed_actions: names
+    .nullish()
+    .describe('Names of all steps that were taken, at most 500. Null or left out: unchanged.'),
 });
 
 export function userRoutes(api: Api, deps: ApiDeps): void {

@@ -4,17 +4,31 @@ import { z } from 'zod';
 import type { User } from '../../store/accounts/users.ts';
 import { idOut } from '../http/values.ts';
 
-const email = z.email({ error: 'not a valid email address' }).max(254);
+const email = z
+  .email({ error: 'not a valid email address' })
+  .max(254)
+  .describe('An email address of at most 254 characters; case does not matter.');
 /** Longer text costs time to hash and is no password. */
 const PASSWORD_CHARACTERS_MAX = 1_024;
 
 export const signUp = z.object({
   email,
-  password: z.string().min(8).max(PASSWORD_CHARACTERS_MAX),
-  name: z.string().max(255).nullish(),
+  password: z
+    .string()
+    .min(8)
+    .max(PASSWORD_CHARACTERS_MAX)
+    .describe('At least 8 and at most 1,024 characters.'),
+  name: z
+    .string()
+    .max(255)
+    .nullish()
+    .describe('What the user is called, in at most 255 characters. Default: no name.'),
 });
 
-export const logIn = z.object({ email, password: z.string().max(PASSWORD_CHARACTERS_MAX) });
+export const logIn = z.object({
+  email,
+  password: z.string().max(PASSWORD_CHARACTERS_MAX).describe('The password of `signUp`.'),
+});
 export type LoginBody = z.infer<typeof logIn>;
 
 export const userOut = z
@@ -25,14 +39,16 @@ export const userOut = z
     organization_id: idOut.nullable(),
     provider_id: z.string().nullable(),
   })
-  .meta({ id: 'UserResponse' });
+  .meta({ id: 'UserResponse', description: 'A user.' });
 
 export const loggedIn = z
   .object({
-    token: z.string().meta({ description: 'For `Authorization: Bearer`.' }),
+    token: z.string().meta({
+      description: 'For `Authorization: Bearer`. Valid for 720 hours by default.',
+    }),
     user: userOut,
   })
-  .meta({ id: 'AuthResponse' });
+  .meta({ id: 'AuthResponse', description: 'A token, and the user whom it stands for.' });
 
 export function userOnWire(user: User): z.infer<typeof userOut> {
   return {

@@ -10,14 +10,14 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath } from '../http/values.ts';
+import { campaignIdInPath } from '../http/path-parameters.ts';
 import { filterOf, reportOut, reportQuery, sendReport } from '../reports/run-report.ts';
 import { pageOfRuns, runPageQuery } from '../runs/run-pages.ts';
 import { shownProgress } from './campaign-mapping.ts';
 import { campaignProgress, campaignRunPage, sourceDownload } from './campaign-schema.ts';
 
 const common = { tags: ['campaigns'], security: keyRequired };
-const params = z.object({ campaign_id: idInPath });
+const params = z.object({ campaign_id: campaignIdInPath });
 
 export function campaignResultRoutes(api: Api, deps: ApiDeps): void {
   progressRoute(api, deps);

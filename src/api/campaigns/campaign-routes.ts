@@ -9,7 +9,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath } from '../http/values.ts';
+import { campaignIdInPath } from '../http/path-parameters.ts';
 import { campaignPatchOf, campaignWishOf } from './campaign-input.ts';
 import { campaignsOnWire, shownCampaign } from './campaign-mapping.ts';
 import {
@@ -23,7 +23,7 @@ import {
 import { breakerOnWire, retryOnWire, scheduleOnWire } from './campaign-settings-schema.ts';
 
 const common = { tags: ['campaigns'], security: keyRequired };
-const params = z.object({ campaign_id: idInPath });
+const params = z.object({ campaign_id: campaignIdInPath });
 
 export function campaignRoutes(api: Api, deps: ApiDeps): void {
   createRoute(api, deps);

@@ -14,20 +14,43 @@ import { DAY_MINUTES, minutesOfDay, timeOfDay } from '../../std/time-of-day.ts';
 
 export const retryConfigIn = z
   .object({
-    enabled: z.boolean().default(true),
-    max_retries: z.int().min(0).max(10).default(2),
-    retry_delay_seconds: z.int().min(30).max(3_600).default(120),
-    retry_on_busy: z.boolean().default(true),
-    retry_on_no_answer: z.boolean().default(true),
-    retry_on_voicemail: z.boolean().default(true),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('Whether contacts are called again at all; false: each is called once.'),
+    max_retries: z
+      .int()
+      .min(0)
+      .max(10)
+      .default(2)
+      .describe('Further calls to a contact after the first one.'),
+    retry_delay_seconds: z
+      .int()
+      .min(30)
+      .max(3_600)
+      .default(120)
+      .describe('Seconds from the end of a call to the next one to that contact.'),
+    retry_on_busy: z.boolean().default(true).describe('Whether a busy contact is called again.'),
+    retry_on_no_answer: z
+      .boolean()
+      .default(true)
+      .describe('Whether a contact who does not answer is called again.'),
+    retry_on_voicemail: z
+      .boolean()
+      .default(true)
+      .describe('Whether a contact whose answering machine answers is called again.'),
   })
-  .meta({ id: 'RetryConfigRequest' });
+  .meta({
+    id: 'RetryConfigRequest',
+    description:
+      'Whether and when contacts who were not reached are called again. What is left out within it has its default here.',
+  });
 
 export const retryConfigOut = z
   .object({
     enabled: z.boolean(),
-    max_retries: z.int(),
-    retry_delay_seconds: z.int(),
+    max_retries: z.int().describe('Calls after the first one.'),
+    retry_delay_seconds: z.int().describe('Seconds.'),
     retry_on_busy: z.boolean(),
     retry_on_no_answer: z.boolean(),
     retry_on_voicemail: z.boolean(),
@@ -36,7 +59,11 @@ export const retryConfigOut = z
 
 const timeSlotIn = z
   .object({
-    day_of_week: z.int().min(0).max(6).meta({ description: '0 is Monday.' }),
+    day_of_week: z
+      .int()
+      .min(0)
+      .max(6)
+      .meta({ description: 'The day on which the slot begins: 0 is Monday, 6 is Sunday.' }),
     start_time: z.string().meta({ description: '`HH:MM`, 00:00 to 23:59.', examples: ['09:00'] }),
     end_time: z.string().meta({
       description:
@@ -63,41 +90,80 @@ const timeSlotIn = z
 
 export const scheduleConfigIn = z
   .object({
-    enabled: z.boolean().default(true),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('False: the slots are kept, and calls are placed at any time.'),
     timezone: z
       .string()
       .max(100)
       .refine(isTimeZone, { error: ({ input }) => `Invalid timezone: ${String(input)}` })
-      .default('UTC'),
-    slots: z.array(timeSlotIn).min(1).max(50),
+      .default('UTC')
+      .meta({
+        description: 'The time zone of the slots, by its IANA name.',
+        examples: ['America/New_York'],
+      }),
+    slots: z
+      .array(timeSlotIn)
+      .min(1)
+      .max(50)
+      .describe('The times at which calls are placed, 1 to 50. They may overlap.'),
   })
-  .meta({ id: 'ScheduleConfigRequest' });
+  .meta({
+    id: 'ScheduleConfigRequest',
+    description: 'When calls are placed. Calls that are under way at the end of a slot go on.',
+  });
 
 export const scheduleConfigOut = z
   .object({
     enabled: z.boolean(),
     timezone: z.string(),
     slots: z.array(
-      z.object({ day_of_week: z.int(), start_time: z.string(), end_time: z.string() }),
+      z.object({
+        day_of_week: z.int().describe('0 is Monday.'),
+        start_time: z.string(),
+        end_time: z.string(),
+      }),
     ),
   })
   .meta({ id: 'ScheduleConfigResponse' });
 
 export const circuitBreakerIn = z
   .object({
-    enabled: z.boolean().default(true),
-    failure_threshold: z.number().min(0).max(1).default(0.5),
-    window_seconds: z.int().min(30).max(600).default(120),
-    min_calls_in_window: z.int().min(1).max(100).default(5),
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('False: the campaign goes on however many calls fail.'),
+    failure_threshold: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.5)
+      .describe('Share of failed calls at which the campaign is paused: 0.5 is half of them.'),
+    window_seconds: z
+      .int()
+      .min(30)
+      .max(600)
+      .default(120)
+      .describe('Seconds back from now whose calls are counted.'),
+    min_calls_in_window: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(5)
+      .describe('With fewer calls in that time the campaign is not paused.'),
   })
-  .meta({ id: 'CircuitBreakerConfigRequest' });
+  .meta({
+    id: 'CircuitBreakerConfigRequest',
+    description: 'Pauses the campaign when too many of its calls fail.',
+  });
 
 export const circuitBreakerOut = z
   .object({
     enabled: z.boolean(),
-    failure_threshold: z.number(),
-    window_seconds: z.int(),
-    min_calls_in_window: z.int(),
+    failure_threshold: z.number().describe('Share of failed calls, 0 to 1.'),
+    window_seconds: z.int().describe('Seconds.'),
+    min_calls_in_window: z.int().describe('Calls.'),
   })
   .meta({ id: 'CircuitBreakerConfigResponse' });
 

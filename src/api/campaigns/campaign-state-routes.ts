@@ -15,13 +15,13 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath } from '../http/values.ts';
+import { campaignIdInPath } from '../http/path-parameters.ts';
 import { shownCampaign } from './campaign-mapping.ts';
 import { campaignOut, campaignRedial } from './campaign-schema.ts';
 import { retrySettingsOf } from './campaign-settings-schema.ts';
 
 const common = { tags: ['campaigns'], security: keyRequired };
-const params = z.object({ campaign_id: idInPath });
+const params = z.object({ campaign_id: campaignIdInPath });
 
 const moves = {
   start: {
@@ -99,7 +99,7 @@ function deleteRoute(api: Api, deps: ApiDeps): void {
         description: 'Removes an ended campaign from lists; its runs and reports of calls stay.',
         params,
         response: {
-          200: z.object({ message: z.string() }),
+          200: z.object({ message: z.string() }).describe('The campaign is gone.'),
           ...faults('CAMPAIGN_NOT_FOUND', 'CAMPAIGN_STATE'),
         },
       },

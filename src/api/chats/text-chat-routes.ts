@@ -7,7 +7,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath } from '../http/values.ts';
+import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
 import { textChatOnWire } from './text-chat-mapping.ts';
 import {
   textChatCreate,
@@ -20,7 +20,7 @@ import {
 const common = { tags: ['text chat'], security: keyRequired };
 const sessions = '/workflow/:workflow_id/text-chat/sessions';
 const session = `${sessions}/:run_id`;
-const params = z.object({ workflow_id: idInPath, run_id: idInPath });
+const params = z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath });
 const response = {
   200: textChatOut,
   ...faults(
@@ -62,7 +62,7 @@ function createRoute(api: Api, deps: TextChatDeps): void {
         operationId: 'createTextChat',
         summary: 'Create a text chat',
         description: 'Begins a conversation in writing; the agent opens it.',
-        params: z.object({ workflow_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath }),
         body: textChatCreate,
         response: {
           200: textChatOut,

@@ -10,19 +10,31 @@ const contextIn = within(freeObject, { ...CONTEXT_LIMITS, bytesMax: 32_768 });
 
 /** Characters of a message: as much as a spoken turn of several minutes. */
 export const TEXT_CHARACTERS_MAX = 4_000;
-const revision = z
-  .int()
-  .nullish()
-  .meta({ description: 'Refused with 409 if the session has another revision by then.' });
+const revision = z.int().nullish().meta({
+  description:
+    'The `revision` that the client has seen. Refused with 409 if the session has another one by now. Null or left out: not compared.',
+});
 
 export const textChatCreate = z.object({
-  name: nameIn(255).nullish(),
-  initial_context: contextIn.nullish(),
-  annotations: contextIn.nullish(),
+  name: nameIn(255)
+    .nullish()
+    .describe('Name of the run, of 1 to 255 characters. Default: `WR-TEXT-` and six hex digits.'),
+  initial_context: contextIn
+    .nullish()
+    .describe(
+      "Values for the agent's template variables, by name: at most 32 kB and 2,000 values. A name that is left out has its value in the agent's `template_context_variables`.",
+    ),
+  annotations: contextIn
+    .nullish()
+    .describe('Notes of your own, kept with the run: at most 32 kB and 2,000 values.'),
 });
 
 export const textChatMessage = z.object({
-  text: z.string().min(1).max(TEXT_CHARACTERS_MAX),
+  text: z
+    .string()
+    .min(1)
+    .max(TEXT_CHARACTERS_MAX)
+    .describe('What the person writes, 1 to 4,000 characters.'),
   expected_revision: revision,
 });
 
@@ -30,7 +42,8 @@ export const textChatEnd = z.object({ expected_revision: revision });
 
 export const textChatRewind = z.object({
   cursor_turn_id: z.string().max(50).nullish().meta({
-    description: 'The last turn that is kept; null goes on from the last one.',
+    description:
+      '`id` of the last turn that is kept; later ones are discarded. Null or left out: all are kept.',
   }),
   expected_revision: revision,
 });
@@ -49,7 +62,7 @@ const textChatTurn = z.object({
 export type TextChatTurnOut = z.infer<typeof textChatTurn>;
 
 const sessionData = z.object({
-  version: z.literal(1),
+  version: z.literal(1).describe('Version of the form.'),
   status: z.enum(['idle', 'pending_assistant_turn', 'rewound', 'error', 'completed']),
   cursor_turn_id: z.string().nullable(),
   turns: z.array(textChatTurn),
@@ -64,7 +77,7 @@ const sessionData = z.object({
 });
 
 const checkpoint = z.object({
-  version: z.literal(1),
+  version: z.literal(1).describe('Version of the form.'),
   anchor_turn_id: z.string().nullable(),
   current_node_id: z.string().nullable(),
   messages: z.array(freeObject),
@@ -80,7 +93,7 @@ export const textChatOut = z
     mode: z.string(),
     state: z.enum(['initialized', 'running', 'completed']),
     is_completed: z.boolean(),
-    revision: z.int(),
+    revision: z.int().describe('Counts the changes of the session.'),
     initial_context: freeObject,
     gathered_context: freeObject,
     annotations: freeObject,
@@ -89,5 +102,5 @@ export const textChatOut = z
     created_at: timeOut,
     updated_at: timeOut,
   })
-  .meta({ id: 'WorkflowRunTextSessionResponse' });
+  .meta({ id: 'WorkflowRunTextSessionResponse', description: 'The text chat with all its turns.' });
 export type TextChatOut = z.infer<typeof textChatOut>;

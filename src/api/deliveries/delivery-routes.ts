@@ -7,7 +7,9 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idInPath, queryInteger } from '../http/values.ts';
+import { pageParameters } from '../http/page-parameters.ts';
+import { deliveryIdInPath } from '../http/path-parameters.ts';
+import { idIn } from '../http/values.ts';
 import {
   deliveryDetail,
   deliveryDetailOnWire,
@@ -27,12 +29,11 @@ const GRACE_MS = 86_400_000;
 const PAGE_MAX = 1_000_000;
 
 const common = { tags: ['runs'], security: keyRequired };
-const params = z.object({ delivery_id: idInPath });
+const params = z.object({ delivery_id: deliveryIdInPath });
 const pageQuery = z.object({
-  status: deliveryStatus.optional(),
-  run_id: idIn.optional(),
-  page: queryInteger(1, PAGE_MAX).default(1),
-  limit: queryInteger(1, 100).default(50),
+  status: deliveryStatus.optional().describe('Only deliveries in that state. Default: all.'),
+  run_id: idIn.optional().describe('Only deliveries of that run, by its `id`. Default: all.'),
+  ...pageParameters(PAGE_MAX),
 });
 
 export function webhookDeliveryRoutes(api: Api, deps: ApiDeps): void {

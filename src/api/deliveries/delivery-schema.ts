@@ -5,6 +5,7 @@ import { DELIVERY_STATES } from '../../model/webhook-delivery.ts';
 import { parseJson } from '../../std/json.ts';
 import type { SigningSecret } from '../../store/deliveries/signing-secrets.ts';
 import type { Delivery } from '../../store/deliveries/webhook-deliveries.ts';
+import { pageFigures } from '../http/page-parameters.ts';
 import { idOut, isoTime, isoTimeOrNull, timeOut } from '../http/values.ts';
 
 export const deliveryStatus = z.enum(DELIVERY_STATES);
@@ -25,12 +26,15 @@ const deliveryFields = {
   last_attempt_at: timeOut.nullable(),
   finished_at: timeOut.nullable(),
   created_at: timeOut,
-  response_status: z.int().nullable(),
+  response_status: z.int().nullable().describe('HTTP status. Null: no answer yet.'),
   response_excerpt: z.string().nullable().meta({ description: 'First 500 characters.' }),
   error: z.string().nullable(),
 };
 
-export const deliveryOut = z.object(deliveryFields).meta({ id: 'WebhookDelivery' });
+export const deliveryOut = z.object(deliveryFields).meta({
+  id: 'WebhookDelivery',
+  description: 'A webhook after a call, and how its delivery stands.',
+});
 
 export const deliveryDetail = z
   .object({
@@ -41,17 +45,17 @@ export const deliveryDetail = z
     credential_uuid: z.string().nullable(),
     payload: z.unknown().meta({ description: 'The body, rendered once; null for none.' }),
   })
-  .meta({ id: 'WebhookDeliveryDetail' });
+  .meta({ id: 'WebhookDeliveryDetail', description: 'A webhook with its headers and body.' });
 
-export const deliveryPage = z.object({
-  deliveries: z.array(deliveryOut),
-  total_count: z.int().meta({
-    description: 'Counted up to 10,000 behind the begin of the page; there may be more then.',
-  }),
-  page: z.int(),
-  limit: z.int(),
-  total_pages: z.int(),
-});
+export const deliveryPage = z
+  .object({
+    deliveries: z.array(deliveryOut),
+    ...pageFigures,
+    total_count: z.int().meta({
+      description: 'Counted up to 10,000 behind the begin of the page; there may be more then.',
+    }),
+  })
+  .describe('A page of deliveries, newest first.');
 
 export const signingSecretOut = z
   .object({
@@ -61,11 +65,11 @@ export const signingSecretOut = z
       description: 'Until then every webhook is signed by the secret before as well.',
     }),
   })
-  .meta({ id: 'WebhookSigningSecret' });
+  .meta({ id: 'WebhookSigningSecret', description: 'The secret without its secret part.' });
 
 export const signingSecretMade = signingSecretOut
   .extend({ secret: z.string().meta({ description: 'Shown this once.' }) })
-  .meta({ id: 'WebhookSigningSecretCreated' });
+  .meta({ id: 'WebhookSigningSecretCreated', description: 'The new secret.' });
 
 export function deliveryOnWire(delivery: Delivery): z.infer<typeof deliveryOut> {
   return {

@@ -21,10 +21,18 @@ const bytes = z.string().meta({ format: 'binary' });
 
 /** Query of a link to a file. The links check the signature. */
 const linkQuery = z.looseObject({
-  expires: z.string().optional().meta({ description: 'Seconds since 1970.' }),
-  inline: z.string().optional().meta({ description: '`1`: shown in the browser.' }),
-  name: z.string().optional().meta({ description: 'The name under which it is saved.' }),
-  signature: z.string().optional(),
+  expires: z.string().optional().meta({
+    description: 'When the link ends, in seconds since 1970. Part of the link.',
+  }),
+  inline: z.string().optional().meta({
+    description: '`1`: shown in the browser, else saved. Part of the link.',
+  }),
+  name: z.string().optional().meta({
+    description: 'The name under which it is saved. Part of the link.',
+  }),
+  signature: z.string().optional().meta({
+    description: 'Proves that the gateway made the link. Part of the link.',
+  }),
 });
 
 export function downloadRoutes(api: Api, deps: ApiDeps): void {
@@ -41,10 +49,21 @@ function tokenRoute(api: Api, deps: ApiDeps): void {
         operationId: 'downloadArtifact',
         summary: 'Download an artifact',
         description: "Redirects to a run's recording or transcript, by the run's public token.",
-        params: z.object({ token: z.string(), artifact_type: z.string() }),
+        params: z.object({
+          token: z.string().describe("The run's `public_access_token`."),
+          artifact_type: z.string().meta({
+            description: '`recording`, `transcript`, `user_recording` or `bot_recording`.',
+            examples: ['recording'],
+          }),
+        }),
         querystring: z.object({
-          inline: queryFlag.default(false),
-          mix: z.enum(['mono']).optional().meta({ description: 'One channel instead of two.' }),
+          inline: queryFlag
+            .default(false)
+            .describe('True: shown in the browser. False: saved as a file.'),
+          mix: z.enum(['mono']).optional().meta({
+            description:
+              '`mono`: a recording with one channel. Default: two, the caller left and the agent right.',
+          }),
         }),
         response: {
           302: nothing.meta({ description: 'The link, good for an hour.' }),

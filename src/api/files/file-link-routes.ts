@@ -5,7 +5,7 @@ import { LINK_LIFE_S_MAX } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
-import { keyRequired } from '../http/openapi.ts';
+import { keyRequired, patternOf } from '../http/openapi.ts';
 import { queryFlag, queryInteger } from '../http/values.ts';
 import { FILES_PATH, LINK_LIFE_S, linkTo } from './run-artifacts.ts';
 import { ownFile } from './stored-file.ts';
@@ -13,6 +13,7 @@ import { CSV_TYPE, safeFileName, uploadUrl } from './upload-links.ts';
 
 const CONTACTS_BYTES_MAX = 10_485_760;
 const CONTACTS_LINK_S = 900;
+const CSV_NAME = /.*\.csv$/i;
 
 const common = { tags: ['runs'], security: keyRequired };
 
@@ -21,16 +22,25 @@ const linkQuery = z.object({
     .string()
     .max(4_000)
     .meta({
-      description: 'A storage key, or a URL as a run carries it.',
+      description:
+        'A storage key, such as `recordings/42.wav`, or the `recording_url` or `transcript_url` of a run.',
       examples: ['recordings/42.wav'],
     }),
-  expires_in: queryInteger(1, LINK_LIFE_S_MAX).default(LINK_LIFE_S),
-  inline: queryFlag.default(false),
-  storage_backend: z.string().max(50).optional(),
+  expires_in: queryInteger(1, LINK_LIFE_S_MAX)
+    .default(LINK_LIFE_S)
+    .describe('Seconds for which the link works: 1 to 604,800, a week.'),
+  inline: queryFlag
+    .default(false)
+    .describe('True: the file is shown in the browser. False: it is saved.'),
+  storage_backend: z
+    .string()
+    .max(50)
+    .optional()
+    .describe('Accepted and ignored: the gateway knows where its files are.'),
 });
 
 const metadata = z.object({
-  size: z.int(),
+  size: z.int().describe('Bytes.'),
   created_at: z.null(),
   modified_at: z.string(),
   etag: z.null(),
@@ -42,15 +52,25 @@ const contactsIn = z
     file_name: z
       .string()
       .max(255)
-      .regex(/.*\.csv$/i)
-      .meta({ examples: ['contacts.csv'] }),
-    file_size: z.int().gt(0).lte(CONTACTS_BYTES_MAX).meta({ description: 'Bytes of the file.' }),
+      .regex(CSV_NAME)
+      .meta({
+        pattern: patternOf(CSV_NAME),
+        description: 'Name of the file, at most 255 characters, which ends in `.csv`.',
+        examples: ['contacts.csv'],
+      }),
+    file_size: z.int().gt(0).lte(CONTACTS_BYTES_MAX).meta({
+      description: 'Bytes of the file, 1 to 10,485,760: as many as will be sent.',
+    }),
     content_type: z
       .string()
       .max(100)
       .regex(CSV_TYPE)
       .default('text/csv')
-      .meta({ description: '`Content-Type` of the request that sends the file: a type of CSV.' }),
+      .meta({
+        pattern: patternOf(CSV_TYPE),
+        description:
+          '`Content-Type` of the request that sends the file: `text/csv`, `application/csv` or `application/vnd.ms-excel`, also with parameters.',
+      }),
   })
   .meta({ id: 'PresignedUploadUrlRequest' });
 
@@ -60,7 +80,7 @@ const contactsLink = z
     file_key: z.string().meta({ description: "A campaign's `source_id`." }),
     expires_in: z.int().meta({ description: 'Seconds.' }),
   })
-  .meta({ id: 'PresignedUploadUrlResponse' });
+  .meta({ id: 'PresignedUploadUrlResponse', description: 'A link that takes the file.' });
 
 export function fileRoutes(api: Api, deps: ApiDeps): void {
   linkRoutes(api, deps);
@@ -104,7 +124,12 @@ function linkRoutes(api: Api, deps: ApiDeps): void {
         description: 'A link to a file that works without a key, for a while.',
         querystring: linkQuery,
         response: {
-          200: z.object({ url: z.string(), expires_in: z.int() }),
+          200: z
+            .object({
+              url: z.string().describe('Needs no key.'),
+              expires_in: z.int().describe('Seconds for which it works.'),
+            })
+            .describe('The link.'),
           ...faults('FILE_KEY_INVALID', 'FILE_FORBIDDEN'),
         },
       },
@@ -126,7 +151,12 @@ function linkRoutes(api: Api, deps: ApiDeps): void {
         description: 'Size and time of a file.',
         querystring: linkQuery.pick({ key: true }),
         response: {
-          200: z.object({ key: z.string(), metadata: metadata.nullable() }),
+          200: z
+            .object({
+              key: z.string(),
+              metadata: metadata.nullable().describe('Null: there is no such file.'),
+            })
+            .describe('Size, type and time of the file.'),
           ...faults('FILE_KEY_INVALID', 'FILE_FORBIDDEN'),
         },
       },

@@ -8,6 +8,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
+import { offsetParameter } from '../http/page-parameters.ts';
 import { idIn, idInPath, queryInteger } from '../http/values.ts';
 import {
   mimeType,
@@ -33,10 +34,14 @@ const common = { tags: ['recordings'], security: keyRequired };
 // Not next to the routes, so that it is registered with a name in the API's description.
 const noiseIn = z
   .object({
-    workflow_id: idIn,
-    filename: z.string().min(1).max(255),
+    workflow_id: idIn.describe('Id of the agent that the file is for.'),
+    filename: z.string().min(1).max(255).describe('Name of the file, 1 to 255 characters.'),
     mime_type: mimeType,
-    file_size: z.int().gt(0).lte(NOISE_BYTES_MAX).meta({ description: 'Bytes of the file.' }),
+    file_size: z
+      .int()
+      .gt(0)
+      .lte(NOISE_BYTES_MAX)
+      .describe('Bytes of the file, 1 to 10,485,760: as many as will be sent.'),
   })
   .meta({ id: 'AmbientNoiseUploadRequest' });
 const renameIn = z
@@ -96,11 +101,16 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
         response: {
           200: z
             .object({
-              upload_url: z.string(),
-              storage_key: z.string(),
+              upload_url: z.string().describe('Takes the file by PUT within 1,800 seconds.'),
+              storage_key: z
+                .string()
+                .describe("For `ambient_noise_configuration` of the agent's settings."),
               storage_backend: z.enum(['s3', 'minio']),
             })
-            .meta({ id: 'AmbientNoiseUploadResponse' }),
+            .meta({
+              id: 'AmbientNoiseUploadResponse',
+              description: 'A link that takes the file.',
+            }),
           ...faults('WORKFLOW_NOT_FOUND'),
         },
       },
@@ -123,7 +133,8 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
 }
 
 function listRoute(api: Api, deps: ApiDeps): void {
-  const text = z.string().max(200).optional();
+  const text = (what: string) =>
+    z.string().max(200).optional().describe(`Only recordings with this \`${what}\`. Default: all.`);
   api.get(
     '/workflow-recordings/',
     {
@@ -133,12 +144,15 @@ function listRoute(api: Api, deps: ApiDeps): void {
         summary: 'List recordings',
         description: "The organization's recordings, newest first.",
         querystring: z.object({
-          workflow_id: idIn.optional().meta({ description: 'With those for every agent.' }),
-          tts_provider: text,
-          tts_model: text,
-          tts_voice_id: text,
-          limit: queryInteger(1, LIST_MAX).default(LIST_MAX),
-          offset: queryInteger(0).default(0),
+          workflow_id: idIn.optional().meta({
+            description:
+              'Only recordings for this agent, by its `id`, and those for every agent. Default: all.',
+          }),
+          tts_provider: text('tts_provider'),
+          tts_model: text('tts_model'),
+          tts_voice_id: text('tts_voice_id'),
+          limit: queryInteger(1, LIST_MAX).default(LIST_MAX).describe('Recordings at most.'),
+          offset: offsetParameter,
         }),
         response: { 200: recordingsOut, ...faults() },
       },
@@ -218,7 +232,11 @@ function renameRoute(api: Api, deps: ApiDeps): void {
         operationId: 'renameRecording',
         summary: 'Rename a recording',
         description: 'Gives a recording another name.',
-        params: z.object({ recording_id: idInPath }),
+        params: z.object({
+          recording_id: idInPath.describe(
+            "The recording's `id`, a number; not its `recording_id`.",
+          ),
+        }),
         body: renameIn,
         response: { 200: recordingOut, ...faults('CLIP_NOT_FOUND', 'CLIP_NAME_TAKEN') },
       },
@@ -242,9 +260,13 @@ function deleteRoute(api: Api, deps: ApiDeps): void {
         operationId: 'deleteRecording',
         summary: 'Delete a recording',
         description: 'Takes a recording out of use.',
-        params: z.object({ recording_id: z.string() }),
+        params: z.object({
+          recording_id: z.string().describe("The recording's `recording_id`, its name."),
+        }),
         response: {
-          200: z.object({ success: z.literal(true), message: z.string() }),
+          200: z
+            .object({ success: z.literal(true), message: z.string() })
+            .describe('The recording is out of use.'),
           ...faults('CLIP_NOT_FOUND'),
         },
       },
@@ -273,7 +295,7 @@ function transcribeRoute(api: Api): void {
         summary: 'Transcribe a recording',
         description: 'The words in a sound file; needs a recogniser for free speech.',
         response: {
-          200: z.object({ transcript: z.string() }),
+          200: z.object({ transcript: z.string() }).describe('The words.'),
           ...faults('TRANSCRIPTION_UNAVAILABLE'),
         },
       },

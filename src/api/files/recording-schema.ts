@@ -19,40 +19,57 @@ export const recordingId = z
   .min(1)
   .max(64)
   .regex(/^[a-zA-Z0-9_-]+$/)
-  .meta({ examples: ['greeting-1'] });
-const voiceFact = z.string().max(200).nullable().default(null);
+  .meta({
+    description:
+      'A name that no other recording of the organization has: 1 to 64 letters, digits, `_` and `-`.',
+    examples: ['greeting-1'],
+  });
+const voiceFact = (what: string) =>
+  z
+    .string()
+    .max(200)
+    .nullable()
+    .default(null)
+    .describe(`${what} whose voice the recording resembles. Calls ignore it.`);
 export const mimeType = z
   .string()
   .max(100)
   .regex(/^[\w.+-]+\/[\w.+-]+$/)
-  .default('audio/wav');
+  .default('audio/wav')
+  .describe('`Content-Type` of the request that sends the file, at most 100 characters.');
 
 export const uploadsIn = z
   .object({
     files: z
       .array(
         z.object({
-          filename: z.string().min(1).max(255),
+          filename: z.string().min(1).max(255).describe('Name of the file, 1 to 255 characters.'),
           mime_type: mimeType,
-          file_size: z
-            .int()
-            .gt(0)
-            .lte(RECORDING_BYTES_MAX)
-            .meta({ description: 'Bytes of the file.' }),
+          file_size: z.int().gt(0).lte(RECORDING_BYTES_MAX).meta({
+            description: 'Bytes of the file, 1 to 5,242,880: as many as will be sent.',
+          }),
         }),
       )
       .min(1)
-      .max(BATCH_MAX),
+      .max(BATCH_MAX)
+      .describe('The WAV files that will be sent, 1 to 20.'),
   })
   .meta({ id: 'BatchRecordingUploadRequestSchema' });
 
 export const uploadsOut = z
   .object({
     items: z.array(
-      z.object({ upload_url: z.string(), recording_id: z.string(), storage_key: z.string() }),
+      z.object({
+        upload_url: z.string().describe('Takes the file by PUT within 1,800 seconds.'),
+        recording_id: z.string().describe('A free name, for `createRecordings`.'),
+        storage_key: z.string().describe('For `createRecordings`.'),
+      }),
     ),
   })
-  .meta({ id: 'BatchRecordingUploadResponseSchema' });
+  .meta({
+    id: 'BatchRecordingUploadResponseSchema',
+    description: 'A link for each file, in their order.',
+  });
 
 export const recordingsIn = z
   .object({
@@ -60,22 +77,35 @@ export const recordingsIn = z
       .array(
         z.object({
           recording_id: recordingId,
-          transcript: z.string().max(TRANSCRIPT_CHARACTERS_MAX),
-          storage_key: z.string().max(300),
-          workflow_id: idIn.nullable().default(null),
-          tts_provider: voiceFact,
-          tts_model: voiceFact,
-          tts_voice_id: voiceFact,
+          transcript: z
+            .string()
+            .max(TRANSCRIPT_CHARACTERS_MAX)
+            .describe(
+              'What is said in it, in up to 10,000 characters. Spoken where the file cannot be played.',
+            ),
+          storage_key: z
+            .string()
+            .max(300)
+            .describe('The `storage_key` of `createRecordingUploads`, to whose link it was sent.'),
+          workflow_id: idIn
+            .nullable()
+            .default(null)
+            .describe('Id of the agent that it is for. Null: for every agent.'),
+          tts_provider: voiceFact('The service'),
+          tts_model: voiceFact('The model'),
+          tts_voice_id: voiceFact('The voice'),
           metadata: freeObject
             .nullable()
             .default({})
             .refine((value) => JSON.stringify(value).length <= METADATA_CHARACTERS_MAX, {
               error: `at most ${METADATA_CHARACTERS_MAX} characters as JSON`,
-            }),
+            })
+            .describe('Facts of your own, at most 10,000 characters as JSON.'),
         }),
       )
       .min(1)
-      .max(BATCH_MAX),
+      .max(BATCH_MAX)
+      .describe('Recordings, 1 to 20: all of them are stored, or none.'),
   })
   .meta({ id: 'BatchRecordingCreateRequestSchema' });
 
@@ -96,11 +126,11 @@ export const recordingOut = z
     created_at: timeOut,
     is_active: z.boolean(),
   })
-  .meta({ id: 'RecordingResponseSchema' });
+  .meta({ id: 'RecordingResponseSchema', description: 'A recording of the library.' });
 
 export const recordingsOut = z
-  .object({ recordings: z.array(recordingOut), total: z.int() })
-  .meta({ id: 'RecordingListResponseSchema' });
+  .object({ recordings: z.array(recordingOut), total: z.int().describe('Recordings in the list.') })
+  .meta({ id: 'RecordingListResponseSchema', description: 'Recordings, newest first.' });
 
 export function recordingOnWire(clip: Clip): z.infer<typeof recordingOut> {
   return {

@@ -28,10 +28,18 @@ const DISCARDED_BYTES_MAX = 1_048_576;
 /** Query of an upload link, as written by `createContactsUpload` and similar operations. The links check the
  *  signature. */
 const uploadQuery = z.looseObject({
-  expires: z.string().optional().meta({ description: 'Seconds since 1970.' }),
-  type: z.string().optional().meta({ description: 'The `Content-Type` that is announced.' }),
-  size: z.string().optional().meta({ description: 'Bytes of the file.' }),
-  signature: z.string().optional(),
+  expires: z.string().optional().meta({
+    description: 'When the link ends, in seconds since 1970. Part of the link.',
+  }),
+  type: z.string().optional().meta({
+    description: 'The `Content-Type` that was announced. Part of the link.',
+  }),
+  size: z.string().optional().meta({
+    description: 'The bytes of the file that were announced. Part of the link.',
+  }),
+  signature: z.string().optional().meta({
+    description: 'Proves that the gateway made the link. Part of the link.',
+  }),
 });
 
 /** Registers the routes in a context of their own, because no other route takes its body unread. */

@@ -5,19 +5,21 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 
-const health = z.object({
-  status: z.literal('ok'),
-  version: z.string(),
-  backend_api_endpoint: z.string(),
-  tunnel_url: z.null(),
-  deployment_mode: z.string(),
-  auth_provider: z.string(),
-  turn_enabled: z.boolean(),
-  force_turn_relay: z.boolean(),
-  signup_enabled: z.boolean(),
-  stack_project_id: z.null(),
-  stack_publishable_client_key: z.null(),
-});
+const health = z
+  .object({
+    status: z.literal('ok'),
+    version: z.string(),
+    backend_api_endpoint: z.string(),
+    tunnel_url: z.null(),
+    deployment_mode: z.string(),
+    auth_provider: z.string(),
+    turn_enabled: z.boolean(),
+    force_turn_relay: z.boolean(),
+    signup_enabled: z.boolean(),
+    stack_project_id: z.null(),
+    stack_publishable_client_key: z.null(),
+  })
+  .describe('The gateway and its database answer.');
 
 export function healthRoutes(api: Api, deps: ApiDeps): void {
   api.get(

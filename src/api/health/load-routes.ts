@@ -18,14 +18,16 @@ const BUFFER_MAX = 1_000_000;
 const activeCalls = z
   .object({
     active_calls: z.int().meta({ description: 'Calls of this gateway.' }),
-    loop_lag_p95_ms: z.number(),
-    loop_lag_max_ms: z.number(),
+    loop_lag_p95_ms: z
+      .number()
+      .describe('Milliseconds by which the event loop ran late, in 95 of 100 cases at most.'),
+    loop_lag_max_ms: z.number().describe('The same, at most.'),
   })
-  .meta({ id: 'ActiveCallsResponse' });
+  .meta({ id: 'ActiveCallsResponse', description: 'The load of this gateway.' });
 
 const autoscaleMetric = z
   .object({ value: z.int().meta({ description: 'Calls of all processes, and the buffer.' }) })
-  .meta({ id: 'AutoscaleMetricResponse' });
+  .meta({ id: 'AutoscaleMetricResponse', description: 'Calls for which capacity is needed.' });
 
 export function loadRoutes(api: Api, deps: ApiDeps): void {
   const lag = new EventLoopLagMeter(deps.clock);
@@ -63,7 +65,11 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'getAutoscaleMetric',
         summary: 'Get the autoscale metric',
         description: 'Number of calls for which capacity is needed.',
-        querystring: z.object({ buffer: queryInteger(0, BUFFER_MAX).default(0) }),
+        querystring: z.object({
+          buffer: queryInteger(0, BUFFER_MAX)
+            .default(0)
+            .describe('Calls that are added to those under way, as a reserve: 0 to 1,000,000.'),
+        }),
         response: { 200: autoscaleMetric, ...faults('DEVOPS_SECRET_WRONG') },
       },
     },

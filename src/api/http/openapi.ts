@@ -4,3 +4,10 @@
 export const keyRequired = [{ apiKey: [] }, { bearer: [] }];
 /** Credentials of routes that start calls. */
 export const agentKeyRequired = [{ apiKey: [] }];
+
+/** The pattern of a regular expression that ignores case: patterns of JSON Schema have no flags. */
+export function patternOf({ source }: RegExp): string {
+  return source.replace(/(?<!\\)[a-z]/gi, (letter) => {
+    return `[${letter.toLowerCase()}${letter.toUpperCase()}]`;
+  });
+}

@@ -52,7 +52,8 @@ export function nameIn(max: number) {
     .string()
     .min(1)
     .max(max)
-    .refine((name) => name === '' || /[^\s\p{Cf}]/u.test(name), 'a name must not be blank');
+    .refine((name) => name === '' || /[^\s\p{Cf}]/u.test(name), 'a name must not be blank')
+    .describe(`A name for people, of 1 to ${max} characters that are not all white space.`);
 }
 
 /** An id in a body or a query, parsed to a string of digits. The store decides whether it exists. */
@@ -122,7 +123,11 @@ const WITH_OFFSET = /^(.{10}T\d\d:\d\d)(:\d\d(?:\.\d+)?)?(?:(Z)|([+-]\d\d):?(\d\
 export const momentIn = z
   .string()
   .max(50)
-  .meta({ format: 'date-time', examples: ['2026-05-01T00:00:00Z'] })
+  .meta({
+    description:
+      'A moment in ISO 8601, such as `2026-05-01T09:30:00+02:00`. Without an offset it is UTC, and a day is its first moment.',
+    examples: ['2026-05-01T00:00:00Z'],
+  })
   .transform((text, ctx) => {
     const whole = wholeTime(text);
     const moment = new Date(whole);

@@ -19,13 +19,16 @@ const defaults = z
     default_providers: z.record(z.string(), z.string()),
     workflow_configurations: freeObject,
     text_chat_inactivity_timeout_constraints: z.object({
-      default_seconds: z.int(),
-      minimum_seconds: z.int(),
-      maximum_seconds: z.int(),
+      default_seconds: z.int().describe('Seconds.'),
+      minimum_seconds: z.int().describe('Seconds.'),
+      maximum_seconds: z.int().describe('Seconds.'),
     }),
     widget_text_defaults: freeObject,
   })
-  .meta({ id: 'DefaultConfigurationsResponse' });
+  .meta({
+    id: 'DefaultConfigurationsResponse',
+    description: 'The services with their fields, and default settings.',
+  });
 
 export function defaultRoutes(api: Api, deps: ApiDeps): void {
   const answer = {

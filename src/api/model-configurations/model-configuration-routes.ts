@@ -125,7 +125,12 @@ function formRoutes(api: Api, deps: ServiceRouteDeps): void {
         summary: 'List the services that can be configured',
         description:
           'JSON schemas of all services, for forms. `dograh` and `realtime` are modes of the reference that this gateway does not offer.',
-        response: { 200: z.object({ dograh: freeObject, byok: freeObject }), ...faults() },
+        response: {
+          200: z
+            .object({ dograh: freeObject, byok: freeObject })
+            .describe('JSON schemas of the services by job and provider.'),
+          ...faults(),
+        },
       },
     },
     async () => answer,
@@ -222,7 +227,13 @@ function migrationRoutes(api: Api, deps: ServiceRouteDeps): void {
         summary: 'Migrate services to the organization',
         description:
           "Stores the user's own configuration as the organization's. `force` replaces one that is there.",
-        querystring: z.object({ force: queryFlag.default(false) }),
+        querystring: z.object({
+          force: queryFlag
+            .default(false)
+            .describe(
+              'True: takes the place of a stored configuration. False: 409 if there is one.',
+            ),
+        }),
         response: {
           200: modelConfigurationOut,
           ...faults(

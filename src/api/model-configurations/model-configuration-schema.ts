@@ -17,18 +17,30 @@ import { freeObject, idOut, isoTime, timeOut, within } from '../http/values.ts';
 export const modelConfigurationIn = within(
   z
     .object({
-      version: z.literal(2).default(2),
-      mode: z.enum(['byok', 'dograh']),
+      version: z.literal(2).default(2).describe('Version of the form, always 2.'),
+      mode: z
+        .enum(['byok', 'dograh'])
+        .describe('`byok`: services with keys of your own. This gateway refuses `dograh`.'),
       byok: z
         .object({
-          mode: z.enum(['pipeline', 'realtime']),
-          pipeline: configuredSections.nullish(),
-          realtime: freeObject.nullish(),
+          mode: z
+            .enum(['pipeline', 'realtime'])
+            .describe(
+              '`pipeline`: recognition, model and voice apart. This gateway refuses `realtime`.',
+            ),
+          pipeline: configuredSections
+            .nullish()
+            .describe("The services by job. A job that is left out is done by the gateway's own."),
+          realtime: freeObject.nullish().describe('Refused: this gateway has no such services.'),
         })
-        .nullish(),
-      dograh: freeObject.nullish(),
+        .nullish()
+        .describe('The services, for the mode `byok`.'),
+      dograh: freeObject.nullish().describe('Refused: this gateway has no such services.'),
     })
-    .meta({ id: 'OrganizationAIModelConfigurationV2' }),
+    .meta({
+      id: 'OrganizationAIModelConfigurationV2',
+      description: 'Which services recognise, answer and speak in the calls of the organization.',
+    }),
   CONTEXT_LIMITS,
 );
 
@@ -45,7 +57,10 @@ const effectiveConfiguration = z
     test_phone_number: z.string().nullable(),
     timezone: z.string().nullable(),
   })
-  .meta({ id: 'EffectiveAIModelConfiguration' });
+  .meta({
+    id: 'EffectiveAIModelConfiguration',
+    description: 'The services that calls use; keys are masked.',
+  });
 
 const serviceFault = z
   .object({
@@ -71,18 +86,21 @@ export const modelConfigurationOut = z
         'Faults that calls met and that go on until a key, an account or a setting changes. Not part of the reference.',
     }),
   })
-  .meta({ id: 'OrganizationAIModelConfigurationResponse' });
+  .meta({
+    id: 'OrganizationAIModelConfigurationResponse',
+    description: 'The stored services, and those that calls use; keys are masked.',
+  });
 
 export const migrationPreview = z
   .object({ configuration: freeObject, effective_configuration: effectiveConfiguration })
-  .meta({ id: 'ModelConfigurationMigrationPreview' });
+  .meta({ id: 'ModelConfigurationMigrationPreview', description: 'What would be stored.' });
 
 const price = freeObject.nullable();
 
 /** Prices of the reference's hosted service, which this gateway does not have. */
 export const pricing = z
   .object({ platform_usage: price, dograh_model: price })
-  .meta({ id: 'ModelConfigurationPricingResponse' });
+  .meta({ id: 'ModelConfigurationPricingResponse', description: 'No prices.' });
 
 export const serviceCheck = z
   .object({
@@ -98,24 +116,38 @@ export const serviceCheck = z
           .string()
           .optional()
           .describe('When the service ends the model, and what replaces it.'),
-        duration_ms: z.int(),
+        duration_ms: z.int().describe('Milliseconds.'),
       }),
     ),
   })
-  .meta({ id: 'ServiceCheck' });
+  .meta({ id: 'ServiceCheck', description: 'What each service says.' });
 
-const userSection = freeObject.nullish();
+const sections = configuredSections.shape;
 
 export const userConfigurationIn = within(
   configuredSections.extend({
-    realtime: userSection,
-    is_realtime: z.boolean().nullish(),
-    test_phone_number: z.string().trim().max(64).nullish(),
+    llm: sections.llm.describe('The language model. Null or left out: unchanged.'),
+    tts: sections.tts.describe('The voice. Null or left out: unchanged.'),
+    stt: sections.stt.describe('The speech recognition. Null or left out: unchanged.'),
+    realtime: freeObject.nullish().describe('Accepted and ignored.'),
+    is_realtime: z
+      .boolean()
+      .nullish()
+      .describe('True is refused: this gateway has no such services.'),
+    test_phone_number: z
+      .string()
+      .trim()
+      .max(64)
+      .nullish()
+      .describe(
+        'The number that test calls ring, best with `+` and country code; at most 64 characters. An empty text clears it. Null or left out: unchanged.',
+      ),
     timezone: z
       .string()
       .max(64)
       .refine((name) => isTimeZone(name), 'not a time zone of the IANA database')
-      .nullish(),
+      .nullish()
+      .describe('The time zone of reports, by its IANA name. Null or left out: unchanged.'),
   }),
   CONTEXT_LIMITS,
 );
@@ -124,7 +156,7 @@ export const userConfigurationOut = effectiveConfiguration;
 
 export const keyStatuses = z
   .object({ status: z.array(z.object({ model: z.string(), message: z.string() })) })
-  .meta({ id: 'APIKeyStatusResponse' });
+  .meta({ id: 'APIKeyStatusResponse', description: 'What services say of their keys.' });
 
 /** Sections in their stored form. */
 export function asConfiguration(pipeline: ConfiguredSections) {

@@ -124,7 +124,13 @@ function validateRoute(api: Api, deps: ServiceRouteDeps): void {
         summary: 'Check the keys of the services in use',
         description:
           'Nothing is asked, and `status` is empty, if the services took the keys within the last `validity_ttl_seconds`.',
-        querystring: z.object({ validity_ttl_seconds: queryInteger(0, 86_400).default(60) }),
+        querystring: z.object({
+          validity_ttl_seconds: queryInteger(0, 86_400)
+            .default(60)
+            .describe(
+              'Seconds for which a check that found no fault stands: 0 to 86,400; 0 checks in any case.',
+            ),
+        }),
         response: { 200: keyStatuses, ...faults('SERVICES_INVALID', 'TOO_MANY_ATTEMPTS') },
       },
     },

@@ -29,8 +29,12 @@ const provider = z
   .refine(
     (name) => REFERENCE_PROVIDERS.includes(name) || Object.hasOwn(services.tts, name),
     'not a text-to-speech service',
-  );
-const filter = z.string().max(100).optional();
+  )
+  .meta({
+    description: 'A text-to-speech service, as `getDefaultConfigurations` names it under `tts`.',
+    examples: ['elevenlabs'],
+  });
+const filter = (what: string) => z.string().max(100).optional().describe(`${what} Default: all.`);
 
 const voice = z
   .object({
@@ -54,7 +58,7 @@ const voicesOut = z
       languages: z.array(z.string()),
     }),
   })
-  .meta({ id: 'VoicesResponse' });
+  .meta({ id: 'VoicesResponse', description: 'The voices that fit the query.' });
 
 export function voiceRoutes(api: Api, deps: ServiceRouteDeps): void {
   const underWay: VoiceRequests = new SharedWork();
@@ -70,11 +74,11 @@ export function voiceRoutes(api: Api, deps: ServiceRouteDeps): void {
           'Voices of the account whose key is stored, else those that this version knows. `facets` are those of all voices, before the filters.',
         params: z.object({ provider }),
         querystring: z.object({
-          model: filter,
-          language: filter,
-          q: filter,
-          gender: filter,
-          accent: filter,
+          model: z.string().max(100).optional().describe('Accepted and ignored.'),
+          language: filter('Only voices of this language, such as `en`.'),
+          q: filter('Only voices with this text in their name, id or description.'),
+          gender: filter('Only voices of this gender, one of `facets.genders`.'),
+          accent: filter('Only voices with this accent, one of `facets.accents`.'),
         }),
         response: { 200: voicesOut, ...faults('VOICES_UNAVAILABLE') },
       },

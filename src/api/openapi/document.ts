@@ -8,6 +8,7 @@ import type { ErrorCode } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
 import { IGNORED_PROPERTIES } from '../../telephony/registry/configuration.ts';
 import { ERROR_CODES } from '../http/error-schema.ts';
+import { describeResponse, finishedSchemas } from './descriptions.ts';
 import { ErrorResponses } from './error-responses.ts';
 
 type Json = Record<string, unknown>;
@@ -74,19 +75,19 @@ export function openApiOptions({
 /** The same document, finished in place. */
 function completed(document: Json): Json {
   const errors = new ErrorResponses();
+  const components = isObject(document['components']) ? document['components'] : {};
+  const schemas = isObject(components['schemas']) ? components['schemas'] : {};
   const paths: Json = {};
   for (const [path, item] of Object.entries(document['paths'] ?? {})) {
     if (!isObject(item)) continue;
     for (const operation of Object.values(item)) {
-      if (isObject(operation)) completeOperation(operation, errors);
+      if (isObject(operation)) completeOperation(operation, { errors, schemas });
     }
     paths[path.replace('{*}', '{key}').replace(/\/$/, '')] = {
       ...(paths[path.replace(/\/$/, '')] ?? {}),
       ...item,
     };
   }
-  const components = isObject(document['components']) ? document['components'] : {};
-  const schemas = isObject(components['schemas']) ? components['schemas'] : {};
   const used = usedSchemas(schemas, [paths, errors.components]);
   return renamed({
     ...document,
@@ -115,10 +116,11 @@ function renamed(document: Json & { components: Json & { schemas: Json } }): Jso
   };
   const all = Object.entries(schemas).map(([name, each]) => [
     names.get(name) ?? name,
-    withIgnored(rename(each)),
+    withIgnored(rename(finishedSchemas(each))),
   ]);
   const components = { ...document.components, schemas: Object.fromEntries(all) };
-  return { ...document, paths: rename(document['paths']), components };
+  const paths = rename(finishedSchemas(document['paths']));
+  return { ...document, paths, components };
 }
 
 /** A schema with the properties that requests may have but that are ignored; the schema of the check does not have
@@ -135,13 +137,17 @@ function withIgnored(schema: unknown): unknown {
   };
 }
 
-function completeOperation(operation: Json, errors: ErrorResponses): void {
+function completeOperation(
+  operation: Json,
+  { errors, schemas }: { errors: ErrorResponses; schemas: Json },
+): void {
   operation['security'] ??= [];
   const parameters = list(operation['parameters']);
   for (const parameter of parameters) {
     if (parameter['name'] === '*') parameter['name'] = 'key';
   }
   const responses = isObject(operation['responses']) ? operation['responses'] : {};
+  for (const response of Object.values(responses)) describeResponse(response, schemas);
   const security = list(operation['security']);
   const id = String(operation['operationId']);
   const hasBody = operation['requestBody'] !== undefined;

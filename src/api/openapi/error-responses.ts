@@ -6,6 +6,7 @@ import { WorkflowRefused } from '../../workflow/graph/workflow-refused.ts';
 import { errorReplyOf } from '../http/error-reply.ts';
 import { errorBodies } from '../http/error-schema.ts';
 import { errorStatuses } from '../http/error-status.ts';
+import { exampleFacts } from './example-facts.ts';
 
 const REF = '$ref';
 
@@ -24,7 +25,7 @@ interface ErrorResponse {
   content: { 'application/json': Record<string, unknown> };
 }
 
-/** Example facts of errors. */
+/** Facts of errors that have none of their own in example-facts.ts. */
 const FACTS: Facts = {
   id: 42,
   name: 'Main line',
@@ -66,7 +67,7 @@ const SAMPLE_PROBLEM = {
   kind: 'node',
   id: '2',
   field: 'data.prompt',
-  message: 'Value error, invalid input: expected string, received undefined',
+  message: 'Value error, prompt is required for agent nodes',
 } as const;
 
 const SAMPLE_SERVICE_PROBLEM = {
@@ -154,7 +155,7 @@ function responseOf(status: number, codes: readonly ErrorCode[]): ErrorResponse 
   if (status === 422) bodies.add('HTTPValidationError');
   const refs = [...bodies].map(bodyReference);
   const schema = refs.length === 1 ? refs[0] : { anyOf: refs };
-  const words = codes.map((code) => `- ${errorText(code, FACTS)}`);
+  const words = codes.map((code) => `- ${errorText(code, factsOf(code))}`);
   if (status === 422) words.unshift('- The request does not fit its schema.');
   const examples = Object.fromEntries(
     codes.map((code) => [code, { summary: pascal(code), value: exampleOf(code) }]),
@@ -185,6 +186,10 @@ function bodyOf(code: ErrorCode): string {
   return code === 'TEXT_CHAT_CONFLICT' ? 'RevisionConflictResponse' : 'ErrorResponse';
 }
 
+function factsOf(code: ErrorCode): Facts {
+  return { ...FACTS, ...exampleFacts[code] };
+}
+
 function exampleOf(code: ErrorCode): unknown {
   if (code === 'WORKFLOW_INVALID' || code === 'WORKFLOW_CONFLICT') {
     return errorReplyOf(new WorkflowRefused(code, [SAMPLE_PROBLEM])).body;
@@ -192,7 +197,7 @@ function exampleOf(code: ErrorCode): unknown {
   if (code === 'SERVICES_INVALID') {
     return errorReplyOf(new ServicesRefused([SAMPLE_SERVICE_PROBLEM])).body;
   }
-  const facts = code === 'TEXT_CHAT_CONFLICT' ? { expected: 1, actual: 3 } : FACTS;
+  const facts = code === 'TEXT_CHAT_CONFLICT' ? { expected: 1, actual: 3 } : factsOf(code);
   const { status, body } = errorReplyOf(new GatewayError(code, facts));
   if (status !== errorStatuses[code]) throw new Error(`${code} is answered with ${status}`);
   return body;

@@ -7,7 +7,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idInPath, isoTime } from '../http/values.ts';
+import { workflowIdInPath } from '../http/path-parameters.ts';
+import { idIn, isoTime } from '../http/values.ts';
 import { workflowOf } from '../workflows/workflow-mapping.ts';
 import { dailyReportOf } from './daily-report.ts';
 import { filterOf, reportOut, reportQuery, sendReport } from './run-report.ts';
@@ -26,13 +27,19 @@ const dayQuery = z.object({
     .refine(isReportDay, {
       error: `Input should be a valid date from ${DAYS.first} to ${DAYS.last}`,
     })
-    .meta({ examples: ['2026-05-01'] }),
+    .meta({
+      description: 'The day, `YYYY-MM-DD`, from 1970-01-01 to 2999-12-31.',
+      examples: ['2026-05-01'],
+    }),
   timezone: z
     .string()
     .max(64)
     .refine(isTimeZone, { error: 'Input should be a time zone of the IANA database' })
-    .meta({ examples: ['Europe/Oslo'] }),
-  workflow_id: idIn.optional(),
+    .meta({
+      description: 'The time zone in which the day begins and ends, by its IANA name.',
+      examples: ['Europe/Oslo'],
+    }),
+  workflow_id: idIn.optional().describe('Only calls of this agent, by its `id`. Default: all.'),
 });
 type DayQuery = z.infer<typeof dayQuery>;
 
@@ -50,7 +57,7 @@ function csvRoute(api: Api, deps: ApiDeps): void {
         operationId: 'downloadWorkflowReport',
         summary: 'Download the report of an agent',
         description: "An agent's calls as CSV.",
-        params: z.object({ workflow_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath }),
         querystring: reportQuery,
         response: { 200: reportOut, ...faults('WORKFLOW_NOT_FOUND') },
       },
@@ -95,7 +102,10 @@ function dayRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'listReportWorkflows',
         summary: 'List agents for reports',
         description: 'The agents that a report can be about.',
-        response: { 200: z.array(workflowOption), ...faults() },
+        response: {
+          200: z.array(workflowOption).describe('Ids and names of agents.'),
+          ...faults(),
+        },
       },
     },
     async (request) => {
@@ -114,7 +124,10 @@ function dayRoutes(api: Api, deps: ApiDeps): void {
         summary: 'List the runs of a day',
         description: `The calls of a day, newest first; at most ${RUNS_MAX}.`,
         querystring: dayQuery,
-        response: { 200: z.array(dailyRun), ...faults('WORKFLOW_NOT_FOUND') },
+        response: {
+          200: z.array(dailyRun).describe('Calls of the day, at most 5,000.'),
+          ...faults('WORKFLOW_NOT_FOUND'),
+        },
       },
     },
     async (request) => {

@@ -10,6 +10,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { isoTime, queryInteger } from '../http/values.ts';
+import { filtersParameter } from '../runs/run-filter-parameter.ts';
 import { parseFilters } from '../runs/run-filter-query.ts';
 import { runListItem } from '../runs/run-mapping.ts';
 import { pageFacts, runPageQuery, storePage } from '../runs/run-pages.ts';
@@ -19,7 +20,11 @@ import { currentUsage, dailyUsage, type UsageRunOut, usageHistory } from './usag
 const common = { tags: ['runs'], security: keyRequired };
 const MINUTE_S = 60;
 
-const usageQuery = runPageQuery.extend(reportQuery.shape);
+const usageQuery = runPageQuery.extend({
+  filters: filtersParameter('organization'),
+  start_date: reportQuery.shape.start_date,
+  end_date: reportQuery.shape.end_date,
+});
 const usageReportQuery = usageQuery.pick({ start_date: true, end_date: true, filters: true });
 
 export function usageRoutes(api: Api, deps: ApiDeps): void {
@@ -174,7 +179,11 @@ function dailyUsageRoute(api: Api, deps: ApiDeps): void {
         operationId: 'getDailyUsage',
         summary: 'Get daily usage',
         description: 'What was used on each of the last days, today included.',
-        querystring: z.object({ days: queryInteger(1, 30).default(7) }),
+        querystring: z.object({
+          days: queryInteger(1, 30)
+            .default(7)
+            .describe('Days, today included: 1 to 30, in the time zone of the organization.'),
+        }),
         response: { 200: dailyUsage, ...faults() },
       },
     },

@@ -2,12 +2,13 @@
 // nothing is billed here.
 
 import { z } from 'zod';
+import { pageFigures } from '../http/page-parameters.ts';
 import { freeObject, idOut, timeOut } from '../http/values.ts';
 
 const seconds = z.number().meta({ description: 'Seconds.' });
 const tokens = z.number().meta({ description: 'Tokens of language models.' });
 const noMoney = z.null().meta({ description: 'Nothing is billed.' });
-const url = z.string().nullable();
+const url = z.string().nullable().describe('A link that needs no key. Null: no such file.');
 
 export const usageRun = z.object({
   id: idOut,
@@ -16,7 +17,7 @@ export const usageRun = z.object({
   name: z.string(),
   created_at: timeOut,
   dograh_token_usage: tokens,
-  call_duration_seconds: z.int(),
+  call_duration_seconds: z.int().describe('Seconds.'),
   recording_url: url,
   transcript_url: url,
   user_recording_url: url,
@@ -38,60 +39,73 @@ export const usageRun = z.object({
 });
 export type UsageRunOut = z.infer<typeof usageRun>;
 
-export const usageHistory = z.object({
-  runs: z.array(usageRun),
-  total_dograh_tokens: tokens,
-  total_duration_seconds: z.int(),
-  total_count: z.int(),
-  page: z.int(),
-  limit: z.int(),
-  total_pages: z.int(),
-});
+export const usageHistory = z
+  .object({
+    runs: z.array(usageRun),
+    total_dograh_tokens: tokens,
+    total_duration_seconds: z.int().describe('Seconds of all calls that fit the query.'),
+    ...pageFigures,
+  })
+  .describe('A page of runs, and sums of all that fit the query.');
 
-export const currentUsage = z.object({
-  period_start: timeOut,
-  period_end: timeOut,
-  used_dograh_tokens: tokens,
-  total_duration_seconds: z.int(),
-  used_amount_usd: noMoney,
-  currency: noMoney,
-  price_per_second_usd: noMoney,
-});
+export const currentUsage = z
+  .object({
+    period_start: timeOut,
+    period_end: timeOut,
+    used_dograh_tokens: tokens,
+    total_duration_seconds: z.int().describe('Seconds of calls.'),
+    used_amount_usd: noMoney,
+    currency: noMoney,
+    price_per_second_usd: noMoney,
+  })
+  .describe('What was used in this month, in the time zone of the organization.');
 
-export const dailyUsage = z.object({
-  breakdown: z.array(
-    z.object({
-      date: z.iso.date(),
-      minutes: z.number(),
-      cost_usd: noMoney,
-      dograh_tokens: tokens,
-      call_count: z.int(),
+export const dailyUsage = z
+  .object({
+    breakdown: z.array(
+      z.object({
+        date: z.iso.date(),
+        minutes: z.number().describe('Minutes of calls.'),
+        cost_usd: noMoney,
+        dograh_tokens: tokens,
+        call_count: z.int().describe('Calls.'),
+      }),
+    ),
+    total_minutes: z.number().describe('Minutes of calls on all of the days.'),
+    total_cost_usd: noMoney,
+    total_dograh_tokens: tokens,
+    currency: noMoney,
+  })
+  .describe('What was used on each day, oldest first.');
+
+const count = z.int().describe('Calls.');
+const percentage = z.number().describe('Percent of all calls of the day.');
+
+export const dailyReport = z
+  .object({
+    date: z.iso.date(),
+    timezone: z.string(),
+    workflow_id: idOut.nullable().describe('Null: all agents.'),
+    metrics: z.object({
+      total_runs: z.int().describe('Calls of the day.'),
+      xfer_count: z.int().describe('Those that ended in a transfer.'),
     }),
-  ),
-  total_minutes: z.number(),
-  total_cost_usd: noMoney,
-  total_dograh_tokens: tokens,
-  currency: noMoney,
-});
-
-export const dailyReport = z.object({
-  date: z.iso.date(),
-  timezone: z.string(),
-  workflow_id: idOut.nullable(),
-  metrics: z.object({ total_runs: z.int(), xfer_count: z.int() }),
-  disposition_distribution: z.array(
-    z.object({ disposition: z.string(), count: z.int(), percentage: z.number() }),
-  ),
-  call_duration_distribution: z.array(
-    z.object({
-      bucket: z.string(),
-      range_start: z.int(),
-      range_end: z.int().nullable(),
-      count: z.int(),
-      percentage: z.number(),
-    }),
-  ),
-});
+    disposition_distribution: z
+      .array(z.object({ disposition: z.string(), count, percentage }))
+      .describe('The five most frequent dispositions, and `Other`.'),
+    call_duration_distribution: z
+      .array(
+        z.object({
+          bucket: z.string(),
+          range_start: z.int().describe('Seconds.'),
+          range_end: z.int().nullable().describe('Seconds. Null: without an end.'),
+          count,
+          percentage,
+        }),
+      )
+      .describe('Calls by their length.'),
+  })
+  .describe('Figures of the day.');
 export type DailyReportOut = z.infer<typeof dailyReport>;
 
 export const workflowOption = z.object({ id: idOut, name: z.string() });

@@ -8,7 +8,9 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath, idOut, isoTime, queryInteger, timeOut } from '../http/values.ts';
+import { pageFigures, pageParameters } from '../http/page-parameters.ts';
+import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { idOut, isoTime, timeOut } from '../http/values.ts';
 
 const common = { tags: ['calls'], security: keyRequired };
 const PAGE_MAX = 10_000;
@@ -29,21 +31,19 @@ const activeCall = z.object({
   node: z.string().meta({ description: 'The gateway process that runs the call.' }),
 });
 
-const activeCalls = z.object({
-  calls: z.array(activeCall),
-  total_count: z.int(),
-  page: z.int(),
-  limit: z.int(),
-  total_pages: z.int(),
-});
+const activeCalls = z
+  .object({ calls: z.array(activeCall), ...pageFigures })
+  .describe('A page of calls.');
 
-const hungUp = z.object({
-  workflow_run_id: idOut,
-  state: z.enum(['initialized', 'running', 'completed']).meta({
-    description: "Completed once the call is closed; another node's is so a moment later.",
-  }),
-  disposition: z.string().nullable(),
-});
+const hungUp = z
+  .object({
+    workflow_run_id: idOut,
+    state: z.enum(['initialized', 'running', 'completed']).meta({
+      description: "Completed once the call is closed; another node's is so a moment later.",
+    }),
+    disposition: z.string().nullable(),
+  })
+  .describe('The run after that.');
 
 export function activeCallRoutes(api: Api, deps: ApiDeps): void {
   listRoute(api, deps);
@@ -60,10 +60,7 @@ function listRoute(api: Api, deps: ApiDeps): void {
         operationId: 'listActiveCalls',
         summary: 'List active calls',
         description: "The organization's calls that ring or talk at this moment, on all nodes.",
-        querystring: z.object({
-          page: queryInteger(1, PAGE_MAX).default(1),
-          limit: queryInteger(1, 100).default(50),
-        }),
+        querystring: z.object(pageParameters(PAGE_MAX)),
         response: { 200: activeCalls, ...faults() },
       },
     },
@@ -121,7 +118,7 @@ function hangUpRoute(api: Api, deps: ApiDeps): void {
         summary: 'Hang up a call',
         description:
           "Ends a run's call, ringing or talking; a run that was never dialled is closed. Asked again, it changes nothing.",
-        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
         response: {
           200: hungUp,
           ...faults('RUN_NOT_FOUND', 'RUN_WITHOUT_CALL', 'CALL_OUT_OF_REACH', 'PROVIDER_FAILED'),
@@ -143,7 +140,10 @@ const keys = z.object({
   digits: z
     .string()
     .regex(/^[0-9*#A-Dw]{1,64}$/)
-    .meta({ description: 'Keys, 0-9 * # A-D; `w` is a pause of half a second.' }),
+    .meta({
+      description:
+        'Keys that are pressed in turn, 1 to 64 of `0-9*#A-D`; `w` is a pause of half a second.',
+    }),
 });
 
 function digitsRoute(api: Api, deps: ApiDeps): void {
@@ -155,10 +155,10 @@ function digitsRoute(api: Api, deps: ApiDeps): void {
         operationId: 'sendDigits',
         summary: 'Send digits',
         description: 'Presses keys in a call that talks: by the provider, else by their tones.',
-        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
         body: keys,
         response: {
-          200: z.object({ workflow_run_id: idOut }),
+          200: z.object({ workflow_run_id: idOut }).describe('The keys are on their way.'),
           ...faults(
             'RUN_NOT_FOUND',
             'CALL_NOT_TALKING',

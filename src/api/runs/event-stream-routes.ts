@@ -9,7 +9,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, streamGuard } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath, queryFlag } from '../http/values.ts';
+import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { queryFlag } from '../http/values.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
 
@@ -18,16 +19,22 @@ const LAST_ID_LENGTH_MAX = 8_000;
 
 const query = z.object({
   follow: queryFlag.default(true).meta({
-    description: 'False: only what has happened by now.',
+    description:
+      'False: the stream ends after what has happened by now. True: it goes on with what happens.',
   }),
   api_key: z.string().optional().meta({
-    description: 'For browsers, whose EventSource sends no headers.',
+    description:
+      'An API key, for browsers, whose EventSource sends no headers. Default: that of `X-API-Key`.',
   }),
-  token: z.string().optional().meta({ description: 'The same with the token of a user.' }),
+  token: z
+    .string()
+    .optional()
+    .meta({ description: 'The token of a user, for browsers. Default: that of `Authorization`.' }),
 });
 const headers = z.looseObject({
   'last-event-id': z.string().max(LAST_ID_LENGTH_MAX).optional().meta({
-    description: 'Id of the last event that the client has: it gets what came after.',
+    description:
+      'Id of the last event that the client has: it gets what came after. Default: it gets all.',
   }),
 });
 const stream = {
@@ -59,7 +66,7 @@ export function eventRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'watchRun',
         summary: 'Watch a run',
         description: 'Server-sent events of one run, from its begin to its end.',
-        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
         querystring: query,
         headers,
         response,

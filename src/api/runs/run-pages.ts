@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { ROWS_BY_DURATION_MAX, type RunPage, type RunScope } from '../../store/runs/run-filters.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
-import { queryInteger } from '../http/values.ts';
+import { pageParameters } from '../http/page-parameters.ts';
+import { filtersParameter } from './run-filter-parameter.ts';
 import { parseFilters, type RunFilters, type RunList } from './run-filter-query.ts';
 import { runListItem } from './run-mapping.ts';
 
@@ -12,20 +13,20 @@ import { runListItem } from './run-mapping.ts';
 const PAGE_MAX = 1_000_000;
 
 export const runPageQuery = z.object({
-  page: queryInteger(1, PAGE_MAX).default(1),
-  limit: queryInteger(1, 100).default(50),
-  filters: z
+  ...pageParameters(PAGE_MAX),
+  filters: filtersParameter('agent'),
+  sort_by: z
     .string()
-    .max(10_000)
+    .max(50)
     .optional()
     .meta({
-      description: 'A JSON array of {attribute, type, value}.',
-      examples: ['[{"attribute":"duration","type":"numberRange","value":{"min":60}}]'],
+      description:
+        '`duration`: by length, up to row 10,000, runs without one last. Anything else, and the default: by age.',
+      examples: ['duration'],
     }),
-  sort_by: z.string().max(50).optional().meta({
-    description: '`duration`, up to row 10,000; else by age.',
+  sort_order: z.string().max(10).default('desc').meta({
+    description: '`asc`: ascending. Anything else: descending, that is newest or longest first.',
   }),
-  sort_order: z.string().max(10).default('desc').meta({ description: '`asc`; else descending.' }),
 });
 export type RunPageQuery = z.infer<typeof runPageQuery>;
 

@@ -6,7 +6,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath } from '../http/values.ts';
+import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
 import { workflowOf } from '../workflows/workflow-mapping.ts';
 import { runDetail } from './run-mapping.ts';
 import { pageOfRuns, runPageQuery } from './run-pages.ts';
@@ -23,7 +23,7 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
         summary: 'Get a run',
         description:
           'One call, or text chat: its state, contexts, links to recording and transcript, and its log.',
-        params: z.object({ workflow_id: idInPath, run_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
         response: { 200: runOut, ...faults('RUN_NOT_FOUND') },
       },
     },
@@ -43,7 +43,7 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'listRuns',
         summary: 'List runs of an agent',
         description: "An agent's runs, filtered and sorted, by pages.",
-        params: z.object({ workflow_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath }),
         querystring: runPageQuery,
         response: {
           200: runPage,

@@ -3,16 +3,41 @@
 
 import { z } from 'zod';
 import { callStatus, providerName } from '../../model/provider.ts';
+import { pageFigures } from '../http/page-parameters.ts';
 import { freeObject, idIn, idOut, nameIn, storedObject, timeOut } from '../http/values.ts';
 
 /** Longest number or SIP address to dial. */
 const ADDRESS_LENGTH_MAX = 255;
 
+/** Where a call goes out, in every start of one. */
+const outbound = {
+  telephony_configuration_id: idIn
+    .nullish()
+    .describe(
+      'Id of the telephony configuration that places the call. Default: the default configuration; without one, the oldest that is ready.',
+    ),
+  from_phone_number_id: idIn
+    .nullish()
+    .describe(
+      "`id` of the phone number that is the caller id, an active one of that configuration. Default: the configuration's default caller id, else any of its active numbers.",
+    ),
+};
+
 export const startCallBody = z.object({
-  phone_number: z.string().min(1).max(ADDRESS_LENGTH_MAX),
-  initial_context: storedObject.nullish(),
-  telephony_configuration_id: idIn.nullish(),
-  from_phone_number_id: idIn.nullish(),
+  phone_number: z
+    .string()
+    .min(1)
+    .max(ADDRESS_LENGTH_MAX)
+    .meta({
+      description:
+        "What is called, in 1 to 255 characters: a number, best with `+` and country code (E.164), a SIP URI, or over a PBX an extension. A number without `+` is one of the caller id's country.",
+      examples: ['+14155550100'],
+    }),
+  initial_context: storedObject.nullish().meta({
+    description:
+      "Values for the agent's template variables, such as `{{first_name}}`, by name: at most 64 kB and 2,000 values. They stay with the run. `greeting_override` takes the place of the greeting. Default: none.",
+  }),
+  ...outbound,
 });
 
 /** Longest idempotency key: a longer one is a body, not a key. */
@@ -28,41 +53,41 @@ export const startHeaders = z.looseObject({
     .optional()
     .meta({
       description:
-        'A name for this request. Sent again within a day it gets the first answer and starts no second call.',
+        'A name for this request, 1 to 255 visible ASCII characters. Sent again with the same request within a day it gets the first answer and starts no second call; with another request it is 409. Default: every request starts a call.',
     }),
 });
 
 /** Modes of a run without a call; the last three are historical. */
-const runMode = z.enum([
-  ...providerName.options,
-  'webrtc',
-  'smallwebrtc',
-  'textchat',
-  'stasis',
-  'VOICE',
-  'CHAT',
-]);
+const runMode = z
+  .enum([...providerName.options, 'webrtc', 'smallwebrtc', 'textchat', 'stasis', 'VOICE', 'CHAT'])
+  .describe(
+    'A provider, for a run on which a call is placed later. The others are accepted and have no calls.',
+  );
 
 export const createRunBody = z.object({ mode: runMode, name: nameIn(255) });
 
-export const runCreated = z.object({
-  id: idOut,
-  workflow_id: idOut,
-  name: z.string(),
-  mode: z.string(),
-  created_at: timeOut,
-  definition_id: idOut,
-  initial_context: freeObject,
-});
+export const runCreated = z
+  .object({
+    id: idOut,
+    workflow_id: idOut,
+    name: z.string(),
+    mode: z.string(),
+    created_at: timeOut,
+    definition_id: idOut.describe('The version of the agent that the run is of.'),
+    initial_context: freeObject,
+  })
+  .describe('A run without a call.');
 
 export const testCall = z.object({
-  workflow_id: idIn,
-  workflow_run_id: idIn.nullish(),
+  workflow_id: idIn.describe("The agent's `id`; not its `workflow_uuid`."),
+  workflow_run_id: idIn
+    .nullish()
+    .describe('A run of the agent without a call, from `createRun`. Default: a new run.'),
   phone_number: z.string().max(ADDRESS_LENGTH_MAX).nullish().meta({
-    description: "Default: the organization's test number.",
+    description:
+      "What is called, in up to 255 characters: a number, best with `+` and country code, a SIP URI, or over a PBX an extension. Default: the organization's `test_phone_number`.",
   }),
-  telephony_configuration_id: idIn.nullish(),
-  from_phone_number_id: idIn.nullish(),
+  ...outbound,
 });
 
 const variablesWithoutValue = z.array(z.string()).optional().meta({
@@ -70,60 +95,96 @@ const variablesWithoutValue = z.array(z.string()).optional().meta({
     "Template variables of the agent that have no value in the call's context, and no default.",
 });
 
-export const testCallStarted = z.object({
-  message: z.string(),
-  workflow_run_id: idOut,
-  workflow_run_name: z.string(),
-  variables_without_value: variablesWithoutValue,
-});
+export const testCallStarted = z
+  .object({
+    message: z.string(),
+    workflow_run_id: idOut,
+    workflow_run_name: z.string(),
+    variables_without_value: variablesWithoutValue,
+  })
+  .describe('The provider has accepted the call; it has not been answered yet.');
 
-export const callStarted = z.object({
-  status: z.literal('initiated'),
-  workflow_run_id: idOut,
-  workflow_run_name: z.string(),
-  variables_without_value: variablesWithoutValue,
-});
+export const callStarted = z
+  .object({
+    status: z.literal('initiated'),
+    workflow_run_id: idOut.describe('For `getRun`, `watchRun` and `hangUpCall`.'),
+    workflow_run_name: z.string(),
+    variables_without_value: variablesWithoutValue,
+  })
+  .describe('The provider has accepted the call; it has not been answered yet.');
+
+const RECORDING_URL =
+  'A link that needs no key. It works for an hour. Null: there is no recording (yet).';
+const PUBLIC_URL =
+  'A link that needs no key. It works for 30 days by default. Null in lists, and if there is no file.';
 
 export const runOut = z
   .object({
     id: idOut,
     workflow_id: idOut,
     name: z.string(),
-    mode: z.string(),
+    mode: z.string().describe("The provider's name; `textchat` of a text chat."),
     created_at: timeOut,
-    is_completed: z.boolean(),
-    transcript_url: z.string().nullable(),
-    recording_url: z.string().nullable(),
-    user_recording_url: z.string().nullable(),
-    bot_recording_url: z.string().nullable(),
-    transcript_public_url: z.string().nullable(),
-    recording_public_url: z.string().nullable(),
-    user_recording_public_url: z.string().nullable(),
-    bot_recording_public_url: z.string().nullable(),
-    public_access_token: z.string().nullable(),
-    cost_info: freeObject.nullable(),
-    usage_info: freeObject.nullable(),
-    definition_id: idOut.nullable(),
-    initial_context: freeObject.nullable(),
-    gathered_context: freeObject.nullable(),
+    is_completed: z.boolean().describe('True from the end on, for good.'),
+    transcript_url: z.string().nullable().describe('As `recording_url`, of the transcript.'),
+    recording_url: z.string().nullable().describe(RECORDING_URL),
+    user_recording_url: z
+      .string()
+      .nullable()
+      .describe("As `recording_url`, of the caller's channel."),
+    bot_recording_url: z
+      .string()
+      .nullable()
+      .describe("As `recording_url`, of the agent's channel."),
+    transcript_public_url: z.string().nullable().describe(PUBLIC_URL),
+    recording_public_url: z.string().nullable().describe(PUBLIC_URL),
+    user_recording_public_url: z.string().nullable().describe(PUBLIC_URL),
+    bot_recording_public_url: z.string().nullable().describe(PUBLIC_URL),
+    public_access_token: z.string().nullable().describe('The token of the public links.'),
+    cost_info: freeObject
+      .nullable()
+      .describe("Seconds and tokens; with the operator's prices also the cost in US dollars."),
+    usage_info: freeObject
+      .nullable()
+      .describe(
+        'Use of services: tokens by model, characters of speech synthesis, seconds of recognition and of the call. Null in lists.',
+      ),
+    definition_id: idOut.nullable().describe('The version of the agent that the run used.'),
+    initial_context: freeObject
+      .nullable()
+      .describe("The start's variables, and what the gateway added, such as `called_number`."),
+    gathered_context: freeObject
+      .nullable()
+      .describe('What the call brought: extracted values, tags, nodes visited, end reason.'),
     call_type: z.enum(['inbound', 'outbound']),
-    logs: freeObject.nullable(),
-    annotations: freeObject.nullable(),
-    state: z.enum(['initialized', 'running', 'completed']),
-    status: z.enum([...callStatus.options, 'error']),
-    duration: z.number().nullable().meta({ description: 'Seconds.' }),
-    started_at: timeOut.nullable(),
+    logs: freeObject
+      .nullable()
+      .describe("The call's events and the provider's callbacks. Null in lists."),
+    annotations: freeObject.nullable().describe('Results of reviews. Null in lists.'),
+    state: z
+      .enum(['initialized', 'running', 'completed'])
+      .describe('`running` once the call is answered and its media is accepted.'),
+    status: z
+      .enum([...callStatus.options, 'error'])
+      .describe("The furthest status that the provider reported, in providers' words."),
+    duration: z
+      .number()
+      .nullable()
+      .meta({ description: 'Seconds from the answer to the end. Null before the end.' }),
+    started_at: timeOut.nullable().describe('When the conversation began.'),
     ended_at: timeOut.nullable(),
-    disposition: z.string().nullable(),
+    disposition: z.string().nullable().describe('How the call ended, in a word or two.'),
   })
-  .meta({ id: 'WorkflowRunResponseSchema' });
+  .meta({ id: 'WorkflowRunResponseSchema', description: 'One call or text chat.' });
 export type RunOut = z.infer<typeof runOut>;
 
-export const runPage = z.object({
-  runs: z.array(runOut),
-  total_count: z.int(),
-  page: z.int(),
-  limit: z.int(),
-  total_pages: z.int(),
-  applied_filters: z.array(freeObject).nullable(),
-});
+export const runPage = z
+  .object({
+    runs: z.array(runOut),
+    ...pageFigures,
+    applied_filters: z
+      .array(freeObject)
+      .nullable()
+      .describe('The items of `filters` that had an effect. Null: none.'),
+  })
+  .describe('A page of runs.');

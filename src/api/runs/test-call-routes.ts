@@ -9,7 +9,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, starterOf } from '../http/authentication.ts';
 import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath, isoTime } from '../http/values.ts';
+import { workflowIdInPath } from '../http/path-parameters.ts';
+import { isoTime } from '../http/values.ts';
 import {
   createRunBody,
   runCreated,
@@ -94,7 +95,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
         operationId: 'createRun',
         summary: 'Create a run',
         description: 'Creates a run without a call; a test call can be placed on it.',
-        params: z.object({ workflow_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath }),
         body: createRunBody,
         response: {
           200: runCreated,

@@ -22,7 +22,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath, isoTime, isoTimeOrNull } from '../http/values.ts';
+import { configurationIdInPath } from '../http/path-parameters.ts';
+import { isoTime, isoTimeOrNull } from '../http/values.ts';
 import { type ConfigurationDeps, checkAddresses } from './configuration-addresses.ts';
 import { type CredentialsPatch, patchedCredentials, refuseStaleMask } from './credentials-patch.ts';
 import { withApplication } from './provider-sync.ts';
@@ -39,7 +40,7 @@ import {
 } from './telephony-schema.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
-const params = z.object({ config_id: idInPath });
+const params = z.object({ config_id: configurationIdInPath });
 const ROOT = '/organizations/telephony-configs';
 
 /** Error codes of every change to a configuration. */
@@ -116,7 +117,9 @@ function readRoutes(api: Api, deps: ApiDeps): void {
         summary: 'List telephony configurations',
         description: 'All configurations, oldest first.',
         response: {
-          200: z.object({ configurations: z.array(configurationListItem) }),
+          200: z
+            .object({ configurations: z.array(configurationListItem) })
+            .describe('All configurations, oldest first.'),
           ...faults(),
         },
       },
@@ -298,7 +301,7 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
         description: 'Deletes a configuration and its phone numbers.',
         params,
         response: {
-          200: z.object({ message: z.string() }),
+          200: z.object({ message: z.string() }).describe('The configuration is gone.'),
           ...faults('CONFIGURATION_NOT_FOUND', 'CONFIGURATION_IN_USE'),
         },
       },

@@ -9,7 +9,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idInPath } from '../http/values.ts';
+import { configurationIdInPath } from '../http/path-parameters.ts';
+import { idIn } from '../http/values.ts';
 import { finding } from './examination-routes.ts';
 
 /** Examination calls of one organization: each rings a telephone and costs money. */
@@ -22,8 +23,11 @@ export interface ExaminationRouteDeps {
 
 const PATH = '/organizations/telephony-configs/:config_id/examination-calls';
 const common = { tags: ['telephony'], security: keyRequired };
-const ofConfiguration = z.object({ config_id: idInPath });
-const ofCall = z.object({ config_id: idInPath, call_id: z.string().max(64) });
+const ofConfiguration = z.object({ config_id: configurationIdInPath });
+const ofCall = z.object({
+  config_id: configurationIdInPath,
+  call_id: z.string().max(64).describe('The `id` that `startExaminationCall` answered.'),
+});
 
 const report = z
   .object({
@@ -36,7 +40,7 @@ const report = z
       }),
     ),
   })
-  .meta({ id: 'ExaminationCall' });
+  .meta({ id: 'ExaminationCall', description: 'The call and its steps so far.' });
 
 type Report = NonNullable<ReturnType<ExaminationRouteDeps['examinations']['report']>>;
 
@@ -59,8 +63,20 @@ function startRoute(api: Api, { examinations, clock }: ApiDeps & ExaminationRout
           'Rings a telephone over a configuration of a hosted provider for up to 30 s and speaks for up to 35 s; the provider charges for it. A built-in agent speaks, is interrupted, sends two keys and asks for one. Ask for its steps at least every 20 s: the call is hung up otherwise.',
         params: ofConfiguration,
         body: z.object({
-          phone_number: z.string().min(1).max(NUMBER_CHARACTERS_MAX),
-          from_phone_number_id: idIn.nullish().describe('Default: as for any call.'),
+          phone_number: z
+            .string()
+            .min(1)
+            .max(NUMBER_CHARACTERS_MAX)
+            .meta({
+              description:
+                'The telephone that rings, with `+` and country code; somebody must answer it.',
+              examples: ['+14155550100'],
+            }),
+          from_phone_number_id: idIn
+            .nullish()
+            .describe(
+              "`id` of the phone number that is the caller id. Default: the configuration's default caller id, else any of its active numbers.",
+            ),
         }),
         response: {
           200: report,

@@ -15,7 +15,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath } from '../http/values.ts';
+import { configurationIdInPath } from '../http/path-parameters.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
 import { INBOUND_PATH } from './provider-sync.ts';
@@ -47,14 +47,14 @@ const examinationRequest = z
       .regex(CONTEXT)
       .nullish()
       .describe(
-        'The dialplan context in which calls from outside begin; otherwise those of the PJSIP endpoints.',
+        'Of a PBX: the dialplan context in which calls from outside begin, such as `from-trunk`. Null or left out: the contexts of the PJSIP endpoints.',
       ),
   })
   .meta({ id: 'TelephonyExaminationRequest' });
 
 export const finding = z
   .object({
-    key: z.string().describe('What was examined; stable.'),
+    key: z.string().describe('Names what was examined, in all versions alike.'),
     title: z.string(),
     verdict: z.enum(['pass', 'warn', 'fail', 'skip']),
     message: z.string().describe('What was seen.'),
@@ -67,7 +67,7 @@ const examination = z
     ok: z.boolean().describe('Nothing was found that keeps calls from working.'),
     findings: z.array(finding),
   })
-  .meta({ id: 'TelephonyExamination' });
+  .meta({ id: 'TelephonyExamination', description: 'What was examined, and how it stands.' });
 
 export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
   /** Configurations that are being examined. */
@@ -85,7 +85,7 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
         summary: 'Examine a configuration',
         description:
           'Examines what calls over a configuration depend on, in up to a minute. Of a PBX: the connection, with a test of its audio. Of a hosted provider: credentials, account, application, numbers, and whether the public address is reached.',
-        params: z.object({ config_id: idInPath }),
+        params: z.object({ config_id: configurationIdInPath }),
         body: examinationRequest.nullish(),
         response: {
           200: examination,

@@ -14,8 +14,9 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
+import { configurationIdInPath, phoneNumberIdInPath } from '../http/path-parameters.ts';
 import { valueError } from '../http/validation.ts';
-import { idInPath, isoTime } from '../http/values.ts';
+import { isoTime } from '../http/values.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { checkOwnership, syncInbound } from './provider-sync.ts';
 import {
@@ -29,8 +30,8 @@ import {
 
 const common = { tags: ['telephony'], security: keyRequired };
 const ROOT = '/organizations/telephony-configs/:config_id/phone-numbers';
-const parent = z.object({ config_id: idInPath });
-const params = z.object({ config_id: idInPath, phone_number_id: idInPath });
+const parent = z.object({ config_id: configurationIdInPath });
+const params = z.object({ config_id: configurationIdInPath, phone_number_id: phoneNumberIdInPath });
 
 type NamedNumber = PhoneNumber & { workflowName: string | null };
 
@@ -52,7 +53,9 @@ function readRoutes(api: Api, deps: ApiDeps): void {
         description: "The configuration's phone numbers.",
         params: parent,
         response: {
-          200: z.object({ phone_numbers: z.array(phoneNumberOut) }),
+          200: z
+            .object({ phone_numbers: z.array(phoneNumberOut) })
+            .describe("The configuration's phone numbers."),
           ...faults('CONFIGURATION_NOT_FOUND'),
         },
       },
@@ -225,7 +228,9 @@ function deleteRoute(api: Api, deps: ApiDeps): void {
         description: 'Deletes a phone number; its inbound calls no longer come to us.',
         params,
         response: {
-          200: z.object({ message: z.string(), provider_sync: providerSync.nullable() }),
+          200: z
+            .object({ message: z.string(), provider_sync: providerSync.nullable() })
+            .describe('The phone number is gone.'),
           ...faults('CONFIGURATION_NOT_FOUND', 'PHONE_NUMBER_NOT_FOUND', 'PROVIDER_FAILED'),
         },
       },

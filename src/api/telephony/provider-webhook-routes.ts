@@ -14,8 +14,9 @@ import {
 } from '../../telephony/provider/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
+import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
 import { providerRequest } from '../http/request-bodies.ts';
-import { idIn, idInPath } from '../http/values.ts';
+import { idIn } from '../http/values.ts';
 import { answerInTime } from './answer-deadline.ts';
 
 /** Largest webhook; providers send a few kilobytes. */
@@ -24,10 +25,18 @@ const WEBHOOK_BYTES_MAX = 262_144;
 /** Longest transfer id: the longest run id, and 32 digits. */
 const TRANSFER_ID_MAX = 64;
 
-const runParams = z.object({ provider: z.string(), workflow_run_id: idInPath });
-const ofRun = z.object({ workflow_run_id: idInPath });
-const ofWorkflowPath = z.object({ workflow_id: idInPath });
-const answerQuery = z.looseObject({ workflow_run_id: idIn });
+const runParams = z.object({
+  provider: z.string().meta({
+    description: 'The provider of the call, such as `twilio`.',
+    examples: ['twilio'],
+  }),
+  workflow_run_id: runIdInPath,
+});
+const ofRun = z.object({ workflow_run_id: runIdInPath });
+const ofWorkflowPath = z.object({ workflow_id: workflowIdInPath });
+const answerQuery = z.looseObject({
+  workflow_run_id: idIn.describe('Id of the run that the call belongs to.'),
+});
 
 /** Reply to a request that no provider recognises. */
 const HANG_UP: WebhookReply = {
@@ -101,7 +110,7 @@ function inboundRoutes(api: Api, deps: ApiDeps): void {
         summary: 'Receive an inbound call of an agent',
         description: 'As `/telephony/inbound/run`, with the agent in the path.',
         deprecated: true,
-        params: z.object({ workflow_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath }),
       },
     },
     async (request, reply) => {
@@ -250,7 +259,12 @@ function transferRoute(
         summary: 'Receive the result of a transfer',
         description:
           'The provider reports whether the destination of a transfer rings, answers or does not. The outcome is an event of the run.',
-        params: z.object({ transfer_id: z.string().max(TRANSFER_ID_MAX) }),
+        params: z.object({
+          transfer_id: z
+            .string()
+            .max(TRANSFER_ID_MAX)
+            .describe('Names the transfer; the gateway gave it to the provider.'),
+        }),
       },
     },
     async (request, reply) => {

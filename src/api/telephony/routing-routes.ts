@@ -10,7 +10,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath } from '../http/values.ts';
+import { configurationIdInPath } from '../http/path-parameters.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
 import { INBOUND_PATH } from './provider-sync.ts';
@@ -29,7 +29,7 @@ const change = z
     state: z.enum(['planned', 'done', 'blocked']),
     message: z.string().nullable().describe('Why it is blocked.'),
   })
-  .meta({ id: 'TelephonyRoutingChange' });
+  .meta({ id: 'TelephonyRoutingChange', description: 'One application or number.' });
 
 export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
   const limiter = new FailureLimiter(deps.clock, OF_ORGANIZATION);
@@ -46,9 +46,12 @@ export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
         summary: 'Point inbound calls at this installation',
         description:
           "Shows which application and numbers of a hosted provider send their calls elsewhere, and with `apply` points them at this installation's public address. An application is pointed with all its numbers, also those of other systems; of the numbers, those with an agent are pointed alone. At most 50 of them are examined.",
-        params: z.object({ config_id: idInPath }),
+        params: z.object({ config_id: configurationIdInPath }),
         body: z.object({
-          apply: z.boolean().default(false).describe('False: only shows what would change.'),
+          apply: z
+            .boolean()
+            .default(false)
+            .describe('True: makes the changes. False: only shows what would change.'),
         }),
         response: {
           200: z
@@ -56,7 +59,7 @@ export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
               changes: z.array(change),
               not_examined: z.int().describe('Further numbers with an agent.'),
             })
-            .meta({ id: 'TelephonyRouting' }),
+            .meta({ id: 'TelephonyRouting', description: 'What sends its calls elsewhere.' }),
           ...faults(
             'CONFIGURATION_NOT_FOUND',
             'EXAMINATION_RUNNING',

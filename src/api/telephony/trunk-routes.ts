@@ -10,15 +10,15 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
+import { configurationIdInPath, trunkIdInPath } from '../http/path-parameters.ts';
 import { RequestInvalid, validationItems } from '../http/validation.ts';
-import { idInPath } from '../http/values.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { trunkCreate, trunkOnWire, trunkOut, trunkUpdate } from './telephony-schema.ts';
 
 const common = { tags: ['telephony'], security: keyRequired };
 const ROOT = '/organizations/telephony-configs/:config_id/trunks';
-const parent = z.object({ config_id: idInPath });
-const params = z.object({ config_id: idInPath, trunk_id: idInPath });
+const parent = z.object({ config_id: configurationIdInPath });
+const params = z.object({ config_id: configurationIdInPath, trunk_id: trunkIdInPath });
 
 export function trunkRoutes(api: Api, deps: ApiDeps): void {
   readAndCreateRoutes(api, deps);
@@ -38,7 +38,7 @@ function readAndCreateRoutes(api: Api, deps: ApiDeps): void {
         description: "The configuration's trunks.",
         params: parent,
         response: {
-          200: z.object({ trunks: z.array(trunkOut) }),
+          200: z.object({ trunks: z.array(trunkOut) }).describe("The configuration's trunks."),
           ...faults('CONFIGURATION_NOT_FOUND', 'TRUNKS_UNSUPPORTED'),
         },
       },
@@ -126,7 +126,7 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
         description: 'Deletes a trunk that no phone number goes over.',
         params,
         response: {
-          200: z.object({ success: z.literal(true) }),
+          200: z.object({ success: z.literal(true) }).describe('The trunk is gone.'),
           ...faults(
             'CONFIGURATION_NOT_FOUND',
             'TRUNKS_UNSUPPORTED',

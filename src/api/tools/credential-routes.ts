@@ -7,6 +7,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
+import { credentialUuidInPath } from '../http/path-parameters.ts';
 import {
   credentialCreate,
   credentialOnWire,
@@ -15,7 +16,7 @@ import {
 } from './credential-schema.ts';
 
 const common = { tags: ['tools'], security: keyRequired };
-const params = z.object({ credential_uuid: z.string().max(100) });
+const params = z.object({ credential_uuid: credentialUuidInPath });
 const ROOT = '/credentials';
 
 export function credentialRoutes(api: Api, deps: ApiDeps): void {
@@ -35,7 +36,10 @@ function readRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'listCredentials',
         summary: 'List credentials',
         description: 'All credentials by name, without their secrets.',
-        response: { 200: z.array(credentialOut), ...faults() },
+        response: {
+          200: z.array(credentialOut).describe('Credentials without their secrets.'),
+          ...faults(),
+        },
       },
     },
     async (request) => {
@@ -130,7 +134,9 @@ function deleteRoute(api: Api, { store: { credentials } }: ApiDeps): void {
         description: 'Deletes a credential; requests that name it fail from then on.',
         params,
         response: {
-          200: z.object({ status: z.literal('deleted'), uuid: z.string() }),
+          200: z
+            .object({ status: z.literal('deleted'), uuid: z.string() })
+            .describe('The credential is gone.'),
           ...faults('CREDENTIAL_NOT_FOUND'),
         },
       },

@@ -4,26 +4,40 @@ import { z } from 'zod';
 import { type Credential, credentialType } from '../../model/credential.ts';
 import { isoTime, isoTimeOrNull, nameIn, timeOut } from '../http/values.ts';
 
-const name = nameIn(255);
-const description = z.string().max(2_000).nullish();
+const name = nameIn(255).describe(
+  'A name that no other credential of the organization has, of 1 to 255 characters.',
+);
+const description = z
+  .string()
+  .max(2_000)
+  .nullish()
+  .describe('A note for people, of at most 2,000 characters. Null removes it.');
 const data = z.record(z.string().max(100), z.unknown()).meta({
   description:
-    'api_key: header_name, api_key. bearer_token: token. basic_auth: username, password. ' +
-    'custom_header: header_name, header_value.',
+    'Fields by type, which no answer shows: `api_key` has `header_name` and `api_key`, `bearer_token` has `token`, ' +
+    '`basic_auth` has `username` and `password`, `custom_header` has `header_name` and `header_value`, `none` has none.',
 });
 
 export const credentialCreate = z.object({
   name,
   description,
-  credential_type: credentialType,
+  credential_type: credentialType.describe('Decides which headers requests get.'),
   credential_data: data,
 });
 
 export const credentialUpdate = z.object({
-  name: name.nullish(),
+  name: name
+    .nullish()
+    .describe('The new name, of 1 to 255 characters. Null or left out: unchanged.'),
   description,
-  credential_type: credentialType.nullish(),
-  credential_data: data.nullish(),
+  credential_type: credentialType
+    .nullish()
+    .describe('Another type, together with its `credential_data`. Null or left out: unchanged.'),
+  credential_data: data
+    .nullish()
+    .describe(
+      'Takes the place of all stored fields: those of the type, as in `createCredential`. Null or left out: unchanged.',
+    ),
 });
 
 export const credentialOut = z
@@ -35,7 +49,7 @@ export const credentialOut = z
     created_at: timeOut,
     updated_at: timeOut.nullable(),
   })
-  .meta({ id: 'CredentialResponse' });
+  .meta({ id: 'CredentialResponse', description: 'A credential without its secrets.' });
 
 export function credentialOnWire(credential: Credential): z.infer<typeof credentialOut> {
   return {

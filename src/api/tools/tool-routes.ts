@@ -9,19 +9,26 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
+import { toolUuidInPath } from '../http/path-parameters.ts';
 import { valueError } from '../http/validation.ts';
 import { restoreHeaders } from './masked-headers.ts';
 import { toolCreate, toolOnWire, toolOut, toolUpdate } from './tool-schema.ts';
 
 const common = { tags: ['tools'], security: keyRequired };
-const params = z.object({ tool_uuid: z.string().max(100) });
+const params = z.object({ tool_uuid: toolUuidInPath });
 const query = z.object({
-  status: z
+  status: z.string().max(100).optional().meta({
+    description:
+      '`active`, `draft` or `archived`, or several with commas between them. Default: all but archived ones.',
+  }),
+  category: z
     .string()
     .max(100)
     .optional()
-    .meta({ description: 'A comma list. Default: all but archived ones.' }),
-  category: z.string().max(100).optional(),
+    .meta({
+      description: 'Only tools of this type, such as `http_api`. Default: all types.',
+      examples: ['http_api'],
+    }),
 });
 const ROOT = '/tools/';
 
@@ -43,7 +50,10 @@ function readRoutes(api: Api, deps: ApiDeps): void {
         summary: 'List tools',
         description: 'Tools by name; archived ones only if they are asked for.',
         querystring: query,
-        response: { 200: z.array(toolOut), ...faults('TOOL_FILTER_UNKNOWN') },
+        response: {
+          200: z.array(toolOut).describe('Tools, by name.'),
+          ...faults('TOOL_FILTER_UNKNOWN'),
+        },
       },
     },
     async (request) => {
@@ -131,7 +141,9 @@ function archiveRoutes(api: Api, deps: ApiDeps): void {
         description: 'Archives a tool: no call is offered it from then on.',
         params,
         response: {
-          200: z.object({ status: z.literal('archived'), tool_uuid: z.string() }),
+          200: z
+            .object({ status: z.literal('archived'), tool_uuid: z.string() })
+            .describe('The tool is archived.'),
           ...faults('TOOL_NOT_FOUND'),
         },
       },

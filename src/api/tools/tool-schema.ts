@@ -20,16 +20,21 @@ import { maskHeaders } from './masked-headers.ts';
 const DEFAULT_ICON = 'globe';
 const DEFAULT_COLOR = '#3B82F6';
 
-const name = nameIn(255);
+const name = nameIn(255).describe(
+  'A name of 1 to 255 characters. In small letters, digits and `_` it is the name of the function that the model calls.',
+);
 const description = z.string().max(4_000);
 const icon = z.string().max(100);
-const definitionIn = within(toolDefinition, CONTEXT_LIMITS).check(({ value, issues }) => {
-  const message =
-    'must be a telephone number with + and the country code, an extension, a SIP URI, an endpoint such as PJSIP/reception, or a template';
-  for (const path of wrongDestinations(value)) {
-    issues.push({ code: 'custom', message, path: ['config', ...path], input: undefined });
-  }
-});
+const UNCHANGED = 'Left out: unchanged.';
+const definitionIn = within(toolDefinition, CONTEXT_LIMITS)
+  .check(({ value, issues }) => {
+    const message =
+      'must be a telephone number with + and the country code, an extension, a SIP URI, an endpoint such as PJSIP/reception, or a template';
+    for (const path of wrongDestinations(value)) {
+      issues.push({ code: 'custom', message, path: ['config', ...path], input: undefined });
+    }
+  })
+  .meta({ id: 'ToolDefinition', description: 'What the tool does: one shape for each type.' });
 
 export const toolCreate = z
   .object({
@@ -37,10 +42,15 @@ export const toolCreate = z
     description: description
       .nullable()
       .default(null)
-      .meta({ description: 'Tells the model when to use the tool.' }),
-    category: toolCategory.nullish().meta({ description: 'As the type of the definition.' }),
-    icon: icon.nullable().default(DEFAULT_ICON),
-    icon_color: icon.nullable().default(DEFAULT_COLOR),
+      .meta({ description: 'Tells the model when to use the tool, in up to 4,000 characters.' }),
+    category: toolCategory
+      .nullish()
+      .meta({ description: 'The `type` of the definition, which is also the default.' }),
+    icon: icon.nullable().default(DEFAULT_ICON).describe('Name of an icon for user interfaces.'),
+    icon_color: icon
+      .nullable()
+      .default(DEFAULT_COLOR)
+      .describe('Colour of the icon, for user interfaces.'),
     definition: definitionIn,
   })
   .refine(({ category, definition }) => !category || category === definition.type, {
@@ -50,12 +60,22 @@ export const toolCreate = z
 
 /** Change of a tool. Null is "unchanged", except for optional fields, which it removes. */
 export const toolUpdate = z.object({
-  name: name.nullish(),
-  description: description.nullish(),
-  icon: icon.nullish(),
-  icon_color: icon.nullish(),
-  definition: definitionIn.nullish(),
-  status: toolStatus.nullish(),
+  name: name
+    .nullish()
+    .describe('The new name, of 1 to 255 characters. Null or left out: unchanged.'),
+  description: description
+    .nullish()
+    .describe(`When the model should use the tool. Null removes it. ${UNCHANGED}`),
+  icon: icon.nullish().describe(`Name of an icon. Null removes it. ${UNCHANGED}`),
+  icon_color: icon.nullish().describe(`Colour of the icon. Null removes it. ${UNCHANGED}`),
+  definition: definitionIn
+    .nullish()
+    .describe(
+      'Takes the place of the whole definition; its `type` is fixed. Masked headers stay as they are. Null or left out: unchanged.',
+    ),
+  status: toolStatus
+    .nullish()
+    .describe('Only `active` tools are offered to models. Null or left out: unchanged.'),
 });
 
 export const toolOut = z
@@ -73,7 +93,7 @@ export const toolOut = z
     updated_at: timeOut.nullable(),
     created_by: z.object({ id: idOut, provider_id: z.string() }).nullable(),
   })
-  .meta({ id: 'ToolResponse' });
+  .meta({ id: 'ToolResponse', description: 'A tool; values of secret headers are masked.' });
 
 export function toolOnWire(tool: Tool): z.infer<typeof toolOut> {
   const { userId } = tool;
@@ -94,12 +114,13 @@ export function toolOnWire(tool: Tool): z.infer<typeof toolOut> {
 }
 
 export const toolTest = z.object({
-  llm_params: freeObject
-    .nullish()
-    .meta({ description: 'What a model would give, by the names of `parameters`.' }),
-  preset_params: freeObject
-    .nullish()
-    .meta({ description: 'What stands in for the templates of `preset_parameters`.' }),
+  llm_params: freeObject.nullish().meta({
+    description: 'What a model would give, by the names of `parameters`. Default: nothing.',
+  }),
+  preset_params: freeObject.nullish().meta({
+    description:
+      'Values in place of the templates of `preset_parameters`, by name. Default: the templates, without variables of a call.',
+  }),
 });
 
 export const toolTestOut = z
@@ -107,7 +128,7 @@ export const toolTestOut = z
     status: z
       .enum(['success', 'error'])
       .meta({ description: 'As in a call: `success` for a status from 200 to 299.' }),
-    status_code: z.int().nullable(),
+    status_code: z.int().nullable().describe('HTTP status. Null: there was no answer.'),
     data: z.unknown(),
     error: z.string().nullable(),
     hint: z.string().nullable().meta({ description: 'What to look at.' }),
@@ -116,7 +137,7 @@ export const toolTestOut = z
     request_headers: z.record(z.string(), z.string()).meta({ description: 'Values are masked.' }),
     request_body: z.unknown(),
     request_params: freeObject.nullable(),
-    duration_ms: z.int(),
+    duration_ms: z.int().describe('Milliseconds from the request to the answer.'),
   })
-  .meta({ id: 'ToolTestResponse' });
+  .meta({ id: 'ToolTestResponse', description: 'The request that was made, and its answer.' });
 export type ToolTestOut = z.infer<typeof toolTestOut>;

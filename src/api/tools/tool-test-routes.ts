@@ -12,6 +12,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
+import { toolUuidInPath } from '../http/path-parameters.ts';
 import { requireTool } from './tool-routes.ts';
 import { type ToolTestOut, toolTest, toolTestOut } from './tool-schema.ts';
 
@@ -34,7 +35,7 @@ export function toolTestRoute(api: Api, deps: ToolTrialDeps): void {
         operationId: 'testTool',
         summary: 'Test a tool',
         description: 'Makes the request of an http_api tool, once, and shows what came of it.',
-        params: z.object({ tool_uuid: z.string().max(100) }),
+        params: z.object({ tool_uuid: toolUuidInPath }),
         body: toolTest.nullish(),
         response: { 200: toolTestOut, ...faults('TOOL_NOT_FOUND', 'TOOL_NOT_TESTABLE') },
       },

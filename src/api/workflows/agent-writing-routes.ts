@@ -11,8 +11,14 @@ import { workflowOnWire } from './workflow-mapping.ts';
 import { WORKFLOW_NAME_MAX, workflowOut } from './workflow-schema.ts';
 
 const wish = z.object({
-  call_type: z.enum(['inbound', 'outbound']),
-  use_case: z.string().min(1).max(2_000).describe('What the agent is for.'),
+  call_type: z
+    .enum(['inbound', 'outbound'])
+    .describe('Whether people call the agent (`inbound`) or it calls them (`outbound`).'),
+  use_case: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .describe('What the agent is for; its first 255 characters become its name.'),
   activity_description: z.string().min(1).max(10_000).describe('What it shall do in a call.'),
 });
 

@@ -14,7 +14,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { freeObject, idIn, idInPath, idOut, timeOut } from '../http/values.ts';
+import { workflowIdInPath } from '../http/path-parameters.ts';
+import { freeObject, idIn, idOut, timeOut } from '../http/values.ts';
 import { shownAgentOf, workflowOnWire } from './workflow-mapping.ts';
 import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from './workflow-schema.ts';
 
@@ -30,7 +31,7 @@ const templateOut = z
     id: idOut,
     template_name: z.string(),
     template_description: z.string(),
-    template_json: freeObject,
+    template_json: freeObject.describe("The graph, in the form of an agent's definition."),
     created_at: timeOut,
   })
   .meta({ id: 'WorkflowTemplateResponse' });
@@ -50,7 +51,7 @@ export function templateRoutes(api: Api): void {
         operationId: 'listWorkflowTemplates',
         summary: 'List agent templates',
         description: 'Agents to begin from.',
-        response: { 200: z.array(templateOut), ...faults() },
+        response: { 200: z.array(templateOut).describe('All templates.'), ...faults() },
       },
     },
     async () => templates.map(templateOnWire),
@@ -66,7 +67,12 @@ function fromTemplateRoute(api: Api, deps: ApiDeps): void {
         operationId: 'createWorkflowFromTemplate',
         summary: 'Create an agent from a template',
         description: 'A new agent with the definition of a template.',
-        body: z.object({ template_id: idIn, workflow_name: workflowName }),
+        body: z.object({
+          template_id: idIn.describe("The template's `id`, from `listWorkflowTemplates`."),
+          workflow_name: workflowName.describe(
+            'Name of the new agent, of 1 to 255 characters that are not all white space.',
+          ),
+        }),
         response: { 200: workflowOut, ...faults('TEMPLATE_NOT_FOUND') },
       },
     },
@@ -104,7 +110,7 @@ function duplicateRoute(api: Api, deps: ApiDeps): void {
         operationId: 'duplicateWorkflow',
         summary: 'Duplicate an agent',
         description: 'A new agent with the draft of another, or with what that has published.',
-        params: z.object({ workflow_id: idInPath }),
+        params: z.object({ workflow_id: workflowIdInPath }),
         response: { 200: workflowOut, ...faults('WORKFLOW_NOT_FOUND') },
       },
     },

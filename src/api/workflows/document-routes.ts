@@ -5,16 +5,17 @@ import { z } from 'zod';
 import type { Api } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
+import { offsetParameter } from '../http/page-parameters.ts';
 import { queryInteger } from '../http/values.ts';
 
 const documentsOut = z
   .object({
     documents: z.array(z.never()),
-    total: z.literal(0),
-    limit: z.int(),
-    offset: z.int(),
+    total: z.literal(0).describe('Documents.'),
+    limit: z.int().describe('As in the query.'),
+    offset: z.int().describe('As in the query.'),
   })
-  .meta({ id: 'DocumentListResponse' });
+  .meta({ id: 'DocumentListResponse', description: 'An empty list.' });
 
 export function documentRoutes(api: Api): void {
   api.get(
@@ -27,9 +28,12 @@ export function documentRoutes(api: Api): void {
         summary: 'List documents',
         description: 'The documents of the knowledge base: none.',
         querystring: z.object({
-          status: z.enum(['pending', 'processing', 'completed', 'failed']).optional(),
-          limit: queryInteger(1, 100).default(100),
-          offset: queryInteger(0).default(0),
+          status: z
+            .enum(['pending', 'processing', 'completed', 'failed'])
+            .optional()
+            .describe('Only documents in that state. The list is empty in any case.'),
+          limit: queryInteger(1, 100).default(100).describe('Documents at most.'),
+          offset: offsetParameter,
         }),
         response: { 200: documentsOut, ...faults() },
       },

@@ -7,17 +7,22 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idIn, idInPath, idOut, isoTime, nameIn, timeOut } from '../http/values.ts';
+import { folderIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { idIn, idOut, isoTime, nameIn, timeOut } from '../http/values.ts';
 import { listedOnWire } from './workflow-mapping.ts';
 import { workflowListItem } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
-const params = z.object({ folder_id: idInPath });
-const body = z.object({ name: nameIn(100) });
+const params = z.object({ folder_id: folderIdInPath });
+const body = z.object({
+  name: nameIn(100).describe(
+    'A name that no other folder has, of 1 to 100 characters that are not all white space.',
+  ),
+});
 
 const folderOut = z
   .object({ id: idOut, name: z.string(), created_at: timeOut })
-  .meta({ id: 'FolderResponse' });
+  .meta({ id: 'FolderResponse', description: 'A folder of agents.' });
 
 export function folderRoutes(api: Api, deps: ApiDeps): void {
   listRoutes(api, deps);
@@ -36,7 +41,7 @@ function listRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'listFolders',
         summary: 'List folders',
         description: 'All folders, by name.',
-        response: { 200: z.array(folderOut), ...faults() },
+        response: { 200: z.array(folderOut).describe('All folders, by name.'), ...faults() },
       },
     },
     async (request) => {
@@ -98,7 +103,10 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
         summary: 'Delete a folder',
         description: 'Deletes a folder; its agents stay, in none.',
         params,
-        response: { 200: z.object({ success: z.literal(true) }), ...faults('FOLDER_NOT_FOUND') },
+        response: {
+          200: z.object({ success: z.literal(true) }).describe('The folder is gone.'),
+          ...faults('FOLDER_NOT_FOUND'),
+        },
       },
     },
     async (request) => {
@@ -120,8 +128,12 @@ function fileRoute(api: Api, deps: ApiDeps): void {
         operationId: 'moveWorkflowToFolder',
         summary: 'Move an agent to a folder',
         description: 'Files an agent in a folder; null takes it out.',
-        params: z.object({ workflow_id: idInPath }),
-        body: z.object({ folder_id: idIn.nullish() }),
+        params: z.object({ workflow_id: workflowIdInPath }),
+        body: z.object({
+          folder_id: idIn
+            .nullish()
+            .describe("The folder's `id`. Null or left out: the agent is in no folder."),
+        }),
         response: { 200: workflowListItem, ...faults('WORKFLOW_NOT_FOUND', 'FOLDER_NOT_FOUND') },
       },
     },

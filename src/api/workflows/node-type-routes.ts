@@ -12,7 +12,7 @@ const common = { tags: ['workflows'], security: keyRequired };
 
 const nodeTypesOut = z
   .object({ spec_version: z.string(), node_types: z.array(nodeSpec) })
-  .meta({ id: 'NodeTypesResponse' });
+  .meta({ id: 'NodeTypesResponse', description: 'The catalogue of node types.' });
 
 export function nodeTypeRoutes(api: Api): void {
   api.get(
@@ -37,7 +37,16 @@ export function nodeTypeRoutes(api: Api): void {
         operationId: 'getNodeType',
         summary: 'Get a node type',
         description: 'One node type.',
-        params: z.object({ name: z.string().max(100) }),
+        params: z.object({
+          name: z
+            .string()
+            .max(100)
+            .meta({
+              description:
+                'The `name` of a node type: `startCall`, `agentNode`, `endCall` and others.',
+              examples: ['startCall'],
+            }),
+        }),
         response: { 200: nodeSpec, ...faults('NODE_TYPE_UNKNOWN') },
       },
     },

@@ -7,21 +7,25 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults, workflowProblemSchema } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath, idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
+import { offsetParameter } from '../http/page-parameters.ts';
+import { workflowIdInPath } from '../http/path-parameters.ts';
+import { idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
 import { shownAgentOf, versionOnWire, workflowOf } from './workflow-mapping.ts';
 import { workflowVersionOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
-const params = z.object({ workflow_id: idInPath });
+const params = z.object({ workflow_id: workflowIdInPath });
 /** Versions of a list without a limit in the query. */
 const VERSIONS_MAX = 1_000;
 
-const published = z.object({
-  id: idOut,
-  version_number: z.int(),
-  status: z.literal('published'),
-  published_at: timeOut.nullable(),
-});
+const published = z
+  .object({
+    id: idOut,
+    version_number: z.int().describe('Versions of an agent count from 1.'),
+    status: z.literal('published'),
+    published_at: timeOut.nullable(),
+  })
+  .describe('The version that calls use from here on.');
 
 export function workflowVersionRoutes(api: Api, deps: ApiDeps): void {
   readRoutes(api, deps);
@@ -39,10 +43,15 @@ function readRoutes(api: Api, deps: ApiDeps): void {
         description: 'Versions, newest first.',
         params,
         querystring: z.object({
-          limit: queryInteger(1, 100).optional(),
-          offset: queryInteger(0).default(0),
+          limit: queryInteger(1, 100)
+            .optional()
+            .describe('Versions at most. Default: all, up to 1,000.'),
+          offset: offsetParameter,
         }),
-        response: { 200: z.array(workflowVersionOut), ...faults('WORKFLOW_NOT_FOUND') },
+        response: {
+          200: z.array(workflowVersionOut).describe('Versions, newest first.'),
+          ...faults('WORKFLOW_NOT_FOUND'),
+        },
       },
     },
     async (request) => {
@@ -65,12 +74,17 @@ function readRoutes(api: Api, deps: ApiDeps): void {
           'Checks the draft, or what is published: a valid agent is 200 with warnings, any other 422 with everything that is wrong.',
         params,
         response: {
-          200: z.object({
-            is_valid: z.literal(true),
-            errors: z.array(z.never()),
-            /** Misspelt keys, and what keeps the agent from working on this gateway in its current setup. */
-            warnings: z.array(workflowProblemSchema),
-          }),
+          200: z
+            .object({
+              is_valid: z.literal(true),
+              errors: z.array(z.never()),
+              warnings: z
+                .array(workflowProblemSchema)
+                .describe(
+                  'Misspelt keys, and what keeps the agent from working on this gateway in its current setup.',
+                ),
+            })
+            .describe('The agent is valid.'),
           ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_INVALID'),
         },
       },

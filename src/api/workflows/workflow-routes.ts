@@ -12,7 +12,8 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { idInPath, idOut } from '../http/values.ts';
+import { workflowIdInPath } from '../http/path-parameters.ts';
+import { idOut } from '../http/values.ts';
 import type { ServiceRouteDeps } from '../model-configurations/model-configuration-routes.ts';
 import {
   type NodeOverrides,
@@ -30,8 +31,17 @@ import {
 } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
-const params = z.object({ workflow_id: idInPath });
-const statusQuery = z.object({ status: z.string().max(100).optional() });
+const params = z.object({ workflow_id: workflowIdInPath });
+const statusQuery = z.object({
+  status: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({
+      description: '`active` or `archived`, or both with a comma between them. Default: both.',
+      examples: ['active'],
+    }),
+});
 const STATUSES: readonly WorkflowStatus[] = ['active', 'archived'];
 
 export function workflowRoutes(api: Api, deps: ServiceRouteDeps): void {
@@ -84,7 +94,10 @@ function listRoutes(api: Api, deps: ApiDeps): void {
         summary: 'List agents',
         description: 'All agents, or those of a status.',
         querystring: statusQuery,
-        response: { 200: z.array(workflowListItem), ...faults('WORKFLOW_STATUS_INVALID') },
+        response: {
+          200: z.array(workflowListItem).describe('Agents without their content.'),
+          ...faults('WORKFLOW_STATUS_INVALID'),
+        },
       },
     },
     async (request) => {
@@ -104,7 +117,7 @@ function listRoutes(api: Api, deps: ApiDeps): void {
         description: 'Ids and names of agents.',
         querystring: statusQuery,
         response: {
-          200: z.array(z.object({ id: idOut, name: z.string() })),
+          200: z.array(z.object({ id: idOut, name: z.string() })).describe('Ids and names.'),
           ...faults('WORKFLOW_STATUS_INVALID'),
         },
       },
@@ -125,7 +138,13 @@ function listRoutes(api: Api, deps: ApiDeps): void {
         summary: 'Count agents',
         description: 'How many agents there are, by status.',
         response: {
-          200: z.object({ total: z.int(), active: z.int(), archived: z.int() }),
+          200: z
+            .object({
+              total: z.int().describe('All agents.'),
+              active: z.int().describe('Those that are not archived.'),
+              archived: z.int().describe('Those that are archived.'),
+            })
+            .describe('Numbers of agents.'),
           ...faults(),
         },
       },
@@ -166,7 +185,8 @@ function updateRoute(api: Api, deps: ServiceRouteDeps): void {
         ...common,
         operationId: 'updateWorkflow',
         summary: 'Update an agent',
-        description: 'Renames an agent; other changes go into its draft.',
+        description:
+          'Renames an agent; other changes go into its draft, which is made from what is published if there is none.',
         params,
         body: workflowUpdate,
         response: {

@@ -9,7 +9,11 @@ import { freeObject, idOut, nameIn, storedObject, timeOut, within } from '../htt
 export const WORKFLOW_NAME_MAX = 255;
 export const workflowName = nameIn(WORKFLOW_NAME_MAX);
 
-const definitionIn = within(workflowDefinition, DEFINITION_LIMITS);
+const definitionIn = within(workflowDefinition, DEFINITION_LIMITS).meta({
+  id: 'WorkflowDefinition',
+  description:
+    'The graph of the conversation: at most 1 MB and 20,000 values. What is not complete yet is stored too; `validateWorkflow` says what calls need.',
+});
 
 export const workflowCreate = z.object({
   name: workflowName,
@@ -28,16 +32,50 @@ const sparseConfigurations = storedObject
     }
   });
 checkedBy.set(sparseConfigurations, workflowConfigurations);
+describeSettings(sparseConfigurations);
 
 export const workflowUpdate = z.object({
-  name: workflowName.nullish(),
-  workflow_definition: definitionIn.nullish(),
-  template_context_variables: storedObject.nullish(),
-  workflow_configurations: sparseConfigurations.nullish(),
+  name: workflowName
+    .nullish()
+    .describe('The new name, of 1 to 255 characters. Takes effect at once. Left out: unchanged.'),
+  workflow_definition: definitionIn
+    .nullish()
+    .describe(
+      'Takes the place of the whole graph of the draft: at most 1 MB and 20,000 values. Left out: unchanged.',
+    ),
+  template_context_variables: storedObject
+    .nullish()
+    .describe(
+      "Values of template variables for calls whose `initial_context` has none of that name: at most 64 kB and 2,000 values. Take the place of all of the draft's. Left out: unchanged.",
+    ),
+  workflow_configurations: sparseConfigurations
+    .nullish()
+    .describe(
+      "Settings of the agent. Take the place of all of the draft's; a setting that is left out or null has its default. Left out: unchanged.",
+    ),
 });
 
-const workflowStatus = z.enum(['active', 'archived']);
-const versionStatus = z.enum(['draft', 'published', 'archived']);
+/** Adds the known settings to the API's description of `settings`, which accepts and keeps other keys too. */
+function describeSettings(settings: z.ZodType): void {
+  const known = Object.entries(workflowConfigurations.shape);
+  const orNull = known.map(([name, setting]) => [name, (setting as z.ZodType).nullish()]);
+  const { $schema: _target, ...shown } = z.toJSONSchema(z.looseObject(Object.fromEntries(orNull)), {
+    io: 'input',
+  });
+  z.globalRegistry.add(settings, {
+    ...shown,
+    id: 'WorkflowConfigurations',
+    description:
+      'Settings of an agent. Further ones: `voicemail_detection` (`enabled`, `long_speech_timeout` in seconds), `model_configuration_v2_override` and `model_overrides` (speech services). Unknown keys are kept.',
+  });
+}
+
+const workflowStatus = z
+  .enum(['active', 'archived'])
+  .describe('`archived`: the agent starts and answers no calls.');
+const versionStatus = z
+  .enum(['draft', 'published', 'archived'])
+  .describe('Calls use the `published` version. An `archived` one was published before it.');
 
 export const workflowStatusUpdate = z.object({ status: workflowStatus });
 
@@ -47,17 +85,24 @@ export const workflowOut = z
     name: z.string(),
     status: workflowStatus,
     created_at: timeOut,
-    workflow_definition: freeObject,
-    current_definition_id: idOut.nullable(),
-    template_context_variables: freeObject,
-    call_disposition_codes: z.object({ disposition_codes: z.array(z.string()) }),
-    total_runs: z.int(),
-    workflow_configurations: freeObject,
-    version_number: z.int().nullable(),
+    workflow_definition: freeObject.describe('The graph of the version that is shown.'),
+    current_definition_id: idOut.nullable().describe('Id of the version that is shown.'),
+    template_context_variables: freeObject.describe('Values of template variables.'),
+    call_disposition_codes: z
+      .object({ disposition_codes: z.array(z.string()) })
+      .describe('Dispositions that calls of the agent have had.'),
+    total_runs: z.int().describe('Runs of all versions.'),
+    workflow_configurations: freeObject.describe(
+      'Settings that were changed; keys of services are masked.',
+    ),
+    version_number: z.int().nullable().describe('Number of the version that is shown, from 1.'),
     version_status: versionStatus.nullable(),
-    workflow_uuid: z.string(),
+    workflow_uuid: z.string().describe('For the paths that start calls.'),
   })
-  .meta({ id: 'WorkflowResponse' });
+  .meta({
+    id: 'WorkflowResponse',
+    description: 'An agent with its draft, or with its published version if it has no draft.',
+  });
 
 export const workflowListItem = z
   .object({
@@ -65,21 +110,21 @@ export const workflowListItem = z
     name: z.string(),
     status: workflowStatus,
     created_at: timeOut,
-    total_runs: z.int(),
-    folder_id: idOut.nullable(),
-    workflow_uuid: z.string(),
+    total_runs: z.int().describe('Runs of all versions.'),
+    folder_id: idOut.nullable().describe('Null: in no folder.'),
+    workflow_uuid: z.string().describe('For the paths that start calls.'),
   })
-  .meta({ id: 'WorkflowListResponse' });
+  .meta({ id: 'WorkflowListResponse', description: 'An agent without its content.' });
 
 export const workflowVersionOut = z
   .object({
     id: idOut,
-    version_number: z.int(),
+    version_number: z.int().describe('Versions of an agent count from 1.'),
     status: versionStatus,
     created_at: timeOut,
-    published_at: timeOut.nullable(),
-    workflow_json: freeObject,
-    workflow_configurations: freeObject,
-    template_context_variables: freeObject,
+    published_at: timeOut.nullable().describe('Null: never published.'),
+    workflow_json: freeObject.describe('The graph.'),
+    workflow_configurations: freeObject.describe('Settings that were changed.'),
+    template_context_variables: freeObject.describe('Values of template variables.'),
   })
-  .meta({ id: 'WorkflowVersionResponse' });
+  .meta({ id: 'WorkflowVersionResponse', description: 'One version of an agent.' });

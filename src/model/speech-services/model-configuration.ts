@@ -8,26 +8,42 @@ const FALLBACKS_MAX = 4;
 const PROVIDER_CHARACTERS_MAX = 64;
 
 /** One service: its provider and the fields of that provider. */
-const configuredService = z.looseObject({
-  provider: z.string().min(1).max(PROVIDER_CHARACTERS_MAX),
-});
+const configuredService = z
+  .looseObject({
+    provider: z
+      .string()
+      .min(1)
+      .max(PROVIDER_CHARACTERS_MAX)
+      .describe(
+        'The service. `getDefaultConfigurations` lists the services of each job with their further fields, such as `api_key`, `model` and `voice`.',
+      ),
+  })
+  .meta({ id: 'ConfiguredService', description: 'A service, with its own fields.' });
 export type ConfiguredService = z.infer<typeof configuredService>;
 
 /** The service of one job, and its fallbacks, in order. Null: the gateway's own. */
-const configuredSection = configuredService.extend({
-  fallbacks: z
-    .array(configuredService)
-    .max(FALLBACKS_MAX)
-    .nullish()
-    .describe('Services that take over when this one fails, in order. Not part of the reference.'),
-});
+const configuredSection = configuredService
+  .extend({
+    fallbacks: z
+      .array(configuredService)
+      .max(FALLBACKS_MAX)
+      .nullish()
+      .describe(
+        'Services that take over when this one fails, in order; at most 4. Not part of the reference.',
+      ),
+  })
+  .meta({ id: 'ConfiguredSection', description: 'The service of a job, and its fallbacks.' });
 export type ConfiguredSection = z.infer<typeof configuredSection>;
 
 export const configuredSections = z.object({
-  llm: configuredSection.nullish(),
-  tts: configuredSection.nullish(),
-  stt: configuredSection.nullish(),
-  embeddings: configuredService.nullish(),
+  llm: configuredSection
+    .nullish()
+    .describe("The language model. Null or left out: the gateway's own."),
+  tts: configuredSection.nullish().describe("The voice. Null or left out: the gateway's own."),
+  stt: configuredSection
+    .nullish()
+    .describe("The speech recognition. Null or left out: the gateway's own."),
+  embeddings: configuredService.nullish().describe('Stored, and not used by this version.'),
 });
 export type ConfiguredSections = z.infer<typeof configuredSections>;
 

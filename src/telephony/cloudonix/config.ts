@@ -6,6 +6,7 @@ import {
   fieldFacts,
   optionalTextField,
   type ProviderVariant,
+  providerField,
   textField,
 } from '../provider/configuration-variant.ts';
 
@@ -48,7 +49,7 @@ const fields = {
     placeholder: 'https://api.cloudonix.io',
   }),
 };
-const provider = z.literal('cloudonix').meta({ default: 'cloudonix' });
+const provider = providerField('cloudonix');
 
 export const cloudonixConfig = z.object({
   provider,

@@ -6,6 +6,7 @@ import {
   fieldFacts,
   optionalTextField,
   type ProviderVariant,
+  providerField,
   textField,
 } from '../provider/configuration-variant.ts';
 
@@ -37,7 +38,7 @@ const fields = {
     placeholder: 'https://api.plivo.com',
   }),
 };
-const provider = z.literal('plivo').meta({ default: 'plivo' });
+const provider = providerField('plivo');
 
 export const plivoConfig = z.object({
   provider,

@@ -25,13 +25,28 @@ export interface FieldFacts {
   placeholder?: string;
 }
 
-/** Facts of a field by its schema. */
-export const fieldFacts = z.registry<FieldFacts>();
+/** Facts of a field by its schema. Their description is also that of the field in the API's description. */
+class FieldRegistry extends z.core.$ZodRegistry<FieldFacts> {
+  override add(schema: z.core.$ZodType, ...[facts]: [FieldFacts]): this {
+    const { description } = facts;
+    if (description !== undefined) z.globalRegistry.add(schema, { description });
+    return super.add(schema, facts);
+  }
+}
+
+export const fieldFacts = new FieldRegistry();
 
 /** Longest name, id or token. Providers' own are below 200 characters. */
 const TEXT_MAX = 500;
 /** A 4096-bit RSA key in PEM is 3,300 characters. */
 const KEY_MAX = 8_192;
+
+/** The field that says which provider a configuration is for. */
+export function providerField<const Name extends string>(name: Name) {
+  return z
+    .literal(name)
+    .meta({ default: name, description: 'Decides which other fields there are.' });
+}
 
 /** A required single-line value. White space around it, as left by copy and paste, is removed. */
 export function textField(facts: FieldFacts) {

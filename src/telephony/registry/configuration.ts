@@ -21,15 +21,17 @@ import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config
 import { vobizConfig, vobizConfigPatch, vobizVariant } from '../vobiz/config.ts';
 import { vonageConfig, vonageConfigPatch, vonageVariant } from '../vonage/config.ts';
 
+/** Schema key for forms that are accepted in addition to those of the check, for the API's description. */
+export const OTHER_FORMS = 'x-other-forms';
+
 /** Schema key for properties that are accepted and dropped, for the API's description. */
 export const IGNORED_PROPERTIES = 'x-ignored-properties';
 
 /** Properties that old clients send. Numbers are phone numbers of a configuration, with operations of their own. */
 const ignored = {
   from_numbers: {
-    type: 'array',
-    items: { type: 'string' },
-    description: 'Accepted and ignored.',
+    description:
+      'Accepted and ignored: numbers are phone numbers of the configuration (`createPhoneNumber`).',
   },
 };
 

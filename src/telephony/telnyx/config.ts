@@ -6,6 +6,7 @@ import {
   fieldFacts,
   optionalTextField,
   type ProviderVariant,
+  providerField,
   textField,
 } from '../provider/configuration-variant.ts';
 
@@ -39,7 +40,7 @@ const fields = {
     placeholder: 'https://api.telnyx.com',
   }),
 };
-const provider = z.literal('telnyx').meta({ default: 'telnyx' });
+const provider = providerField('telnyx');
 
 export const telnyxConfig = z.object({
   provider,

@@ -5,6 +5,7 @@ import {
   apiBaseUrlField,
   fieldFacts,
   type ProviderVariant,
+  providerField,
   textField,
 } from '../provider/configuration-variant.ts';
 
@@ -32,7 +33,7 @@ const fields = {
     placeholder: 'https://api.twilio.com',
   }),
 };
-const provider = z.literal('twilio').meta({ default: 'twilio' });
+const provider = providerField('twilio');
 
 export const twilioConfig = z.object({
   provider,

@@ -5,6 +5,7 @@ import {
   apiBaseUrlField,
   optionalTextField,
   type ProviderVariant,
+  providerField,
   textField,
 } from '../provider/configuration-variant.ts';
 
@@ -31,7 +32,7 @@ const fields = {
     placeholder: 'https://api.vobiz.ai',
   }),
 };
-const provider = z.literal('vobiz').meta({ default: 'vobiz' });
+const provider = providerField('vobiz');
 
 export const vobizConfig = z.object({
   provider,

@@ -6,6 +6,7 @@ import {
   keyField,
   optionalTextField,
   type ProviderVariant,
+  providerField,
   textField,
 } from '../provider/configuration-variant.ts';
 import { isPrivateKey } from './tokens.ts';
@@ -50,7 +51,7 @@ const fields = {
     placeholder: 'https://api.nexmo.com',
   }),
 };
-const provider = z.literal('vonage').meta({ default: 'vonage' });
+const provider = providerField('vonage');
 
 export const vonageConfig = z.object({
   provider,

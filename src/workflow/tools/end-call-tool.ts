@@ -18,8 +18,12 @@ const REASON_CHARACTERS_MAX = 200;
 
 const config = z.object({
   ...messageFields,
-  endCallReason: orElse(z.boolean(), false),
-  endCallReasonDescription: textOrNull,
+  endCallReason: orElse(z.boolean(), false).describe(
+    "Whether the model gives a reason, which becomes the call's disposition. Default: false.",
+  ),
+  endCallReasonDescription: textOrNull.describe(
+    'Tells the model what the reason should be. Null: a line of the gateway.',
+  ),
 });
 type EndCallConfig = z.infer<typeof config>;
 

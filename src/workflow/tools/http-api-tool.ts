@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { soleFunction } from './function-name.ts';
 import { checkedArguments, presetValues, type ToolValues } from './parameters.ts';
 import {
+  credentialUuid,
   messageOrNull,
   orElse,
   presetParameters,
@@ -24,18 +25,36 @@ const config = z.object({
     .string()
     .max(10)
     .transform((word) => word.toUpperCase())
-    .pipe(z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])),
+    .pipe(z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']))
+    .meta({
+      description:
+        '`GET`, `POST`, `PUT`, `PATCH` or `DELETE`, in any case. GET and DELETE send the values as a query, the others as JSON.',
+      examples: ['POST'],
+    }),
   url: requestUrl,
   headers: requestHeaders,
-  credential_uuid: referenceOrNull,
+  credential_uuid: credentialUuid,
   parameters: toolParameters,
   preset_parameters: presetParameters,
-  timeout_ms: orElse(z.int().min(1).max(TIMEOUT_MS_MAX), 5_000),
-  customMessage: messageOrNull,
-  customMessageType: z.enum(['text', 'audio']).nullable().default(null),
-  customMessageRecordingId: referenceOrNull,
-  /** Body that replaces the flat arguments: any JSON object, whose texts are templates. */
-  body_template: z.record(z.string(), z.unknown()).nullable().default(null),
+  timeout_ms: orElse(z.int().min(1).max(TIMEOUT_MS_MAX), 5_000).describe(
+    'Milliseconds that the answer may take, 1 to 120,000; in a call 60,000 at most. Default: 5,000.',
+  ),
+  customMessage: messageOrNull.describe(
+    'Text that is spoken before the request, at most 2,000 characters, with template variables. Null: none.',
+  ),
+  customMessageType: z
+    .enum(['text', 'audio'])
+    .nullable()
+    .default(null)
+    .describe('`audio`: the recording is played in place of the text.'),
+  customMessageRecordingId: referenceOrNull.describe('The `recording_id` of that recording.'),
+  body_template: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .default(null)
+    .describe(
+      'The JSON body of POST, PUT and PATCH, in place of the flat values; texts in it may have template variables. Null: the flat values.',
+    ),
 });
 type HttpApiConfig = z.infer<typeof config>;
 

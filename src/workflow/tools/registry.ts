@@ -20,12 +20,10 @@ const categories: string[] = [...rows.map(({ type }) => type), ...RESERVED];
 export const toolCategory = z.enum(categories);
 
 /** Shape of a definition for clients and for storage, one variant for each type. The parsed result has every field. */
-export const toolDefinition = z
-  .discriminatedUnion('type', [
-    rows[0].definition,
-    ...rows.slice(1).map(({ definition }) => definition),
-  ])
-  .meta({ description: 'What the tool does: one shape for each type.' });
+export const toolDefinition = z.discriminatedUnion('type', [
+  rows[0].definition,
+  ...rows.slice(1).map(({ definition }) => definition),
+]);
 
 /** Opens a stored tool by its type. */
 export function openTool(

@@ -35,9 +35,15 @@ export interface ToolMessage {
 
 /** The message of an end or a transfer. */
 export const messageFields = {
-  messageType: orElse(z.enum(['none', 'custom', 'audio']), 'none'),
-  customMessage: messageOrNull,
-  audioRecordingId: referenceOrNull,
+  messageType: orElse(z.enum(['none', 'custom', 'audio']), 'none').describe(
+    'What is heard before: nothing, `customMessage`, or the recording.',
+  ),
+  customMessage: messageOrNull.describe(
+    'Text that is spoken, at most 2,000 characters, with template variables.',
+  ),
+  audioRecordingId: referenceOrNull.describe(
+    'The `recording_id` of the recording that is played. Where it is not there, `customMessage` is spoken.',
+  ),
 };
 
 /** The message of the fields. Source: contract §8.7. */
@@ -51,9 +57,15 @@ export function toolMessageOf(fields: z.output<z.ZodObject<typeof messageFields>
 }
 
 /** URL whose part up to the path is fixed; the rest may contain templates. */
-export const requestUrl = z.string().max(URL_MAX).refine(isRequestUrl, {
-  error: 'must be an http:// or https:// address whose host is fixed and which holds no password',
-});
+export const requestUrl = z
+  .string()
+  .max(URL_MAX)
+  .refine(isRequestUrl, {
+    error: 'must be an http:// or https:// address whose host is fixed and which holds no password',
+  })
+  .describe(
+    'Address of http or https, at most 4,000 characters. The host is written out; path and query may have template variables.',
+  );
 
 export const requestHeaders = orElse(
   z
@@ -62,30 +74,53 @@ export const requestHeaders = orElse(
       error: `at most ${HEADERS_MAX} headers`,
     }),
   {},
-);
+).describe('Headers by name, at most 50. Values under names of secrets are masked in responses.');
 
-const parameterName = z.string().trim().min(1).max(PARAMETER_NAME_MAX);
+const parameterName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(PARAMETER_NAME_MAX)
+  .describe('A name of 1 to 100 characters that no other parameter of the list has.');
+const parameterType = z
+  .enum(['string', 'number', 'boolean', 'object', 'array'])
+  .describe('Type of the value in JSON; a text that can be read so is converted.');
 
 /** A parameter whose value comes from the model. */
 const toolParameter = z.object({
   name: parameterName,
-  type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
-  description: z.string().max(DESCRIPTION_MAX),
-  required: orElse(z.boolean(), true),
+  type: parameterType,
+  description: z
+    .string()
+    .max(DESCRIPTION_MAX)
+    .describe('Tells the model what the value is, in up to 4,000 characters.'),
+  required: orElse(z.boolean(), true).describe('Whether the model must give it. Default: true.'),
 });
 export type ToolParameter = z.infer<typeof toolParameter>;
 
 /** A parameter whose value comes from the author: fixed, or a template. */
 const presetParameter = z.object({
   name: parameterName,
-  type: z.enum(['string', 'number', 'boolean', 'object', 'array']),
-  value_template: z.string().max(TEMPLATE_MAX),
-  required: orElse(z.boolean(), true),
+  type: parameterType,
+  value_template: z
+    .string()
+    .max(TEMPLATE_MAX)
+    .describe('The value, at most 10,000 characters, with template variables.'),
+  required: orElse(z.boolean(), true).describe(
+    'Whether an empty value is an error. Default: true.',
+  ),
 });
 export type PresetParameter = z.infer<typeof presetParameter>;
 
-export const toolParameters = parametersOf(toolParameter);
-export const presetParameters = parametersOf(presetParameter);
+export const toolParameters = parametersOf(toolParameter).describe(
+  'Values that the model gives, at most 50. Default: none.',
+);
+export const presetParameters = parametersOf(presetParameter).describe(
+  'Values that the model does not see, at most 50; they win over those of the model. Default: none.',
+);
+export const credentialUuid = referenceOrNull.describe(
+  'The `uuid` of a credential whose headers the request gets. Null: none.',
+);
 
 function parametersOf<S extends typeof toolParameter | typeof presetParameter>(parameter: S) {
   const all = z

@@ -111,7 +111,9 @@ interface ToolTypeDeclaration<Type extends string, Config extends z.ZodType> {
   open?(config: z.output<Config>, tool: StoredTool): OpenTool;
 }
 
-const schemaVersion = orElse(z.int().min(1), 1);
+const schemaVersion = orElse(z.int().min(1), 1).describe(
+  'Version of the form of the definition. Default: 1, the only one.',
+);
 
 export function defineTool<Type extends string, Config extends z.ZodType>({
   type,
@@ -135,5 +137,9 @@ function definitionSchema<Type extends string, Config extends z.ZodType>(
   type: Type,
   config: Config,
 ) {
-  return z.object({ schema_version: schemaVersion, type: z.literal(type), config });
+  return z.object({
+    schema_version: schemaVersion,
+    type: z.literal(type).describe('Decides what `config` has. It cannot be changed later.'),
+    config: config.describe('Settings of the tool.'),
+  });
 }

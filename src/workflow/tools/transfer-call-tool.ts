@@ -7,11 +7,11 @@ import { render, valueAtPath } from '../variables/template.ts';
 import { soleFunction } from './function-name.ts';
 import { checkedArguments, presetValues, type ToolContext, type ToolValues } from './parameters.ts';
 import {
+  credentialUuid,
   messageFields,
   messageOrNull,
   orElse,
   presetParameters,
-  referenceOrNull,
   requestHeaders,
   requestUrl,
   type ToolParameter,
@@ -31,21 +31,38 @@ const MESSAGE_CHARACTERS_MAX = 2_000;
 /** Longest spoken text: a minute of speech, as values may be long and the caller waits. */
 const SPOKEN_CHARACTERS_MAX = 1_000;
 
-const destination = z.string().max(DESTINATION_CHARACTERS_MAX);
+const destination = z
+  .string()
+  .max(DESTINATION_CHARACTERS_MAX)
+  .describe(
+    'A telephone number, a SIP URI, or over a PBX an extension; at most 500 characters, with template variables.',
+  );
 
 const resolver = z.object({
-  type: z.literal('http').default('http'),
+  type: z.literal('http').default('http').describe('How the server is asked.'),
   url: requestUrl,
   headers: requestHeaders,
-  credential_uuid: referenceOrNull,
-  timeout_ms: orElse(z.int().min(500).max(5_000), 3_000),
-  wait_message: messageOrNull,
+  credential_uuid: credentialUuid,
+  timeout_ms: orElse(z.int().min(500).max(5_000), 3_000).describe(
+    'Milliseconds that the answer may take, 500 to 5,000. Default: 3,000.',
+  ),
+  wait_message: messageOrNull.describe(
+    'Text that is spoken while the server is asked, with template variables. Null: none.',
+  ),
   parameters: toolParameters,
   preset_parameters: presetParameters,
 });
 
 const routes = z
-  .array(z.object({ context_value: z.string().max(VALUE_MAX), destination: destination.min(1) }))
+  .array(
+    z.object({
+      context_value: z
+        .string()
+        .max(VALUE_MAX)
+        .describe('The value, compared without regard to case; each is in the list once.'),
+      destination: destination.min(1),
+    }),
+  )
   .min(1)
   .max(ROUTES_MAX)
   .refine(
@@ -53,16 +70,33 @@ const routes = z
       new Set(all.map(({ context_value: value }) => value.trim().toLowerCase())).size ===
       all.length,
     { error: 'each context_value may be used once, in whatever case' },
-  );
+  )
+  .describe('Destinations by value, 1 to 100.');
 const contextMapping = z.preprocess(
   withRules,
   z
     .object({
       rules: z
-        .array(z.object({ context_path: z.string().trim().min(1).max(VALUE_MAX), routes }))
+        .array(
+          z.object({
+            context_path: z
+              .string()
+              .trim()
+              .min(1)
+              .max(VALUE_MAX)
+              .describe("Dotted path of a value in the call's context."),
+            routes,
+          }),
+        )
         .min(1)
-        .max(RULES_MAX),
-      fallback_destination: destination.nullable().default(null),
+        .max(RULES_MAX)
+        .describe(
+          'Rules that are tried in order, 1 to 20: the first whose value has a route counts.',
+        ),
+      fallback_destination: destination
+        .nullable()
+        .default(null)
+        .describe('Destination if no rule fits. Null: the transfer fails then.'),
     })
     .nullable(),
 );
@@ -78,28 +112,57 @@ function withRules(sent: unknown): unknown {
 
 /** Warm transfer: the agent announces the caller to the destination before it connects both. Not in the reference. */
 const warm = z.object({
-  /** Template of the message: the caller, and the reason of the call. */
-  message: z.string().trim().min(1).max(ANNOUNCEMENT_MAX),
-  /** `key`: any key but `refuse_key` accepts the call. `stay`: staying on the line accepts it. */
-  accept: orElse(z.enum(['key', 'stay']), 'key'),
-  refuse_key: orElse(z.string().regex(/^[0-9*#]$/), '*'),
-  /** Seconds to press a key after the message. */
-  timeout: orElse(z.int().min(5).max(60), 15),
-  caller_hears: orElse(z.enum(['music', 'ringback']), 'music'),
-  /** With a provider that cannot do it, the transfer fails, or connects both at once. */
-  if_unsupported: orElse(z.enum(['fail', 'cold']), 'fail'),
+  message: z
+    .string()
+    .trim()
+    .min(1)
+    .max(ANNOUNCEMENT_MAX)
+    .describe(
+      'What is said to the person at the destination: the caller, and the reason of the call. 1 to 500 characters, with template variables.',
+    ),
+  accept: orElse(z.enum(['key', 'stay']), 'key').describe(
+    '`key`: any key but `refuse_key` accepts the call. `stay`: staying on the line accepts it. Default: `key`.',
+  ),
+  refuse_key: orElse(z.string().regex(/^[0-9*#]$/), '*').describe(
+    'The key that refuses the call, one of `0-9*#`. Default: `*`.',
+  ),
+  timeout: orElse(z.int().min(5).max(60), 15).describe(
+    'Seconds to press a key after the message, 5 to 60. Default: 15.',
+  ),
+  caller_hears: orElse(z.enum(['music', 'ringback']), 'music').describe(
+    'What the caller hears meanwhile. Default: `music`.',
+  ),
+  if_unsupported: orElse(z.enum(['fail', 'cold']), 'fail').describe(
+    'With a provider that cannot announce it, the transfer fails, or connects both at once (`cold`). Default: `fail`.',
+  ),
 });
 
 const transferConfig = z
   .object({
-    destination_source: orElse(z.enum(['static', 'dynamic', 'context_mapping']), 'static'),
-    destination: orElse(destination, ''),
+    destination_source: orElse(z.enum(['static', 'dynamic', 'context_mapping']), 'static').describe(
+      'Where the destination comes from: `destination`, the `resolver`, or the `context_mapping`. Default: `static`.',
+    ),
+    destination: orElse(destination, '').describe(
+      'With `static`: a telephone number with `+` and country code, a SIP URI, or over a PBX an extension; at most 500 characters, with template variables.',
+    ),
     ...messageFields,
-    timeout: orElse(z.int().min(5).max(120), 30),
+    timeout: orElse(z.int().min(5).max(120), 30).describe(
+      'Seconds for which the destination rings, 5 to 120. Default: 30.',
+    ),
     parameters: toolParameters,
-    resolver: resolver.nullable().default(null),
-    context_mapping: contextMapping.default(null),
-    warm: warm.nullable().default(null),
+    resolver: resolver
+      .nullable()
+      .default(null)
+      .describe('With `dynamic`: the server that is asked by POST for the destination.'),
+    context_mapping: contextMapping
+      .default(null)
+      .describe("With `context_mapping`: destinations by a value of the call's context."),
+    warm: warm
+      .nullable()
+      .default(null)
+      .describe(
+        'Announces the caller to the destination before both are connected. Null: they are connected at once.',
+      ),
   })
   .refine((config) => config.destination_source !== 'dynamic' || config.resolver !== null, {
     path: ['resolver'],

@@ -7,14 +7,13 @@ import { isObject } from '../../../src/std/json.ts';
 import type { Example } from '../example.ts';
 import { type Operation, operationsOf } from '../operations.ts';
 import { DEVOPS_SECRET, withApi } from '../served.ts';
-import { MARK, makeWorld } from '../world.ts';
+import { makeWorld } from '../world.ts';
+import { documentedRequests } from './example-requests.ts';
+import { steadied } from './steady-values.ts';
 
 const served = withApi();
 const FILE = '../../../src/api/openapi/examples.json';
 const RECORD_MS_MAX = 120_000;
-/** Items of a list, and characters of a text, that an example of a response shows. */
-const ITEMS_MAX = 2;
-const CHARACTERS_MAX = 200;
 
 interface Recorded {
   request?: unknown;
@@ -86,6 +85,21 @@ const checked = {
   ],
 };
 
+/** The server of a tool is not asked by tests. */
+const tried = {
+  status: 'success',
+  status_code: 200,
+  data: { name: 'Ana Silva' },
+  error: null,
+  hint: null,
+  request_method: 'GET',
+  request_url: 'https://crm.example.com/customers?customer_id=4711',
+  request_headers: { 'X-Api-Key': '***' },
+  request_body: null,
+  request_params: { customer_id: '4711' },
+  duration_ms: 84,
+};
+
 /** One service of each job: all of them are long, and change with every service that is added. */
 function withFewForms(value: unknown, isOfJob = false): unknown {
   if (!isObject(value)) return value;
@@ -120,7 +134,8 @@ function inOrder(operations: Operation[]): Operation[] {
 it('are requests that were made, and their answers', { timeout: RECORD_MS_MAX }, async () => {
   const { body } = await served.call('GET', '/api/v1/openapi.json', { key: null });
   const operations = operationsOf(body);
-  const examples = { ...(await makeWorld(served)).examples, ...open };
+  const { examples: ofWorld } = await makeWorld(served);
+  const examples = { ...documentedRequests(ofWorld), ...open };
   const recorded: Record<string, Recorded> = {};
   for (const operation of inOrder(operations)) {
     const { operationId: id } = operation;
@@ -133,11 +148,15 @@ it('are requests that were made, and their answers', { timeout: RECORD_MS_MAX },
     if (answer !== undefined) entry.response = steady(answer, { whole: false });
     if (Object.keys(entry).length > 0) recorded[id] = entry;
   }
-  recorded['redialCampaign'] = { request: {}, response: recorded['createCampaign']?.response };
+  recorded['redialCampaign'] = {
+    ...recorded['redialCampaign'],
+    response: recorded['createCampaign']?.response,
+  };
   for (const id of ['getDefaultConfigurations', 'getModelConfigurationDefaults']) {
     recorded[id] = { response: withFewForms(recorded[id]?.response) };
   }
   recorded['checkModelConfiguration'] = { response: checked };
+  recorded['testTool'] = { ...recorded['testTool'], response: tried };
   recorded['writeWorkflow'] = {
     ...recorded['writeWorkflow'],
     response: recorded['createWorkflow']?.response,
@@ -180,65 +199,3 @@ const withoutExample = new Set(['refreshMcpTool response', 'putFile response']);
 function absolute(schema: unknown): unknown {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'));
 }
-
-/** Replaces what differs from one run to the next. */
-function steadied() {
-  const ids = new Map<string, string>();
-  return function steady(value: unknown, { whole }: { whole: boolean }, key = ''): unknown {
-    if (Array.isArray(value)) {
-      const shown = whole ? value : value.slice(0, ITEMS_MAX);
-      return shown.map((each) => steady(each, { whole }, key));
-    }
-    if (isObject(value)) {
-      return Object.fromEntries(
-        Object.entries(value).map(([name, each]) => [name, steady(each, { whole }, name)]),
-      );
-    }
-    return leaf(value, whole, key);
-  };
-
-  function leaf(value: unknown, whole: boolean, key: string): unknown {
-    if (typeof value === 'number') return VARYING.test(key) ? 2 : value;
-    if (typeof value !== 'string') return value;
-    const text = isId(key, value) ? numbered(value) : plain(value, key);
-    return whole ? text : text.slice(0, CHARACTERS_MAX);
-  }
-
-  function numbered(id: string): string {
-    const known = ids.get(id) ?? String(42 + ids.size);
-    ids.set(id, known);
-    return known;
-  }
-}
-
-function isId(key: string, value: string): boolean {
-  return /(^|_)id$/.test(key) && /^\d+$/.test(value);
-}
-
-function plain(text: string, key: string): string {
-  if (key === 'api_key' && text.startsWith('pbk_')) return `pbk_${'Ab1'.repeat(14)}X`;
-  if (key === 'key_prefix' || key === 'secret_prefix') return text.replace(/(?<=_).*/, 'Ab1A');
-  if (key === 'token' && text.startsWith('eyJ'))
-    return 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2ln';
-  if (key === 'secret') return 'whsec_AbCdEfGhIjKlMnOpQrStUvWxYz012345';
-  if (key === 'date') return '2026-01-15';
-  return text
-    .replaceAll(`${MARK} `, 'Main ')
-    .replaceAll(MARK, 'main')
-    .replace(/\d{4}-\d\d-\d\d(?=$|T)/g, '2026-01-15')
-    .replace(/(?<=2026-01-15)T[\d:.]+(?=Z|\+)/g, 'T09:30:00.000')
-    .replace(/(?<=turn_)[0-9a-f]{12}/g, '4f9c2d1ab03e')
-    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, UUID)
-    .replace(/(?<=patchbay_)[0-9a-f]{12}/g, '4f9c2d1ab03e')
-    .replace(/\b[0-9a-f]{16}\b/g, '4f9c2d1ab03e77d5')
-    .replace(/(?<=expires=)\d+/g, '1768470600')
-    .replace(/(?<=signature=)[\w-]+/g, 'c2lnbmF0dXJl')
-    .replace(/(?<=main-recording-)\d+/g, '1')
-    .replace(/(?<=(recordings|campaigns|ambient_noise|transcripts)\/)\d+/g, '7')
-    .replace(/(?<=WR-TEXT-)[0-9A-F]{6}/g, '1A2B3C')
-    .replace(/(?<=WR-[A-Z-]+-)\d{4,}/g, '1234');
-}
-
-/** Numbers that differ from one run to the next. */
-const VARYING = /^(loop_lag_.*|duration_ms|.*latency.*)$/;
-const UUID = '7c9e6679-7425-40de-944b-e07fc1f90ae7';

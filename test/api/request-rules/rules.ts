@@ -35,9 +35,15 @@ export function plain(document: Schema, schema: unknown): { schema: Schema; isNu
   }
   const branches = schema['anyOf'];
   if (!Array.isArray(branches)) return { schema, isNullable: false };
-  const values = branches.filter((each) => each.type !== 'null');
+  const values = branches.filter((each) => each.type !== 'null' && !isWithoutTag(each));
   if (values.length !== 1) return { schema: {}, isNullable: values.length < branches.length };
   return { schema: plain(document, values[0]).schema, isNullable: true };
+}
+
+/** Whether it is the form of a tagged union that has no tag: the gateway adds the tag, and checks it as the others. */
+function isWithoutTag({ properties }: Schema): boolean {
+  const tag = isObject(properties) ? properties['provider'] : undefined;
+  return isObject(tag) && tag['type'] === 'null';
 }
 
 /** The branches of a tagged union by their tags, and the field that holds the tag. */

@@ -41,7 +41,10 @@ function baseUrl(usual: string) {
 const ours = {
   extra_body: z
     .record(z.string(), z.unknown())
-    .refine((extra) => JSON.stringify(extra).length <= EXTRA_CHARACTERS_MAX, 'is too long')
+    .refine(
+      (extra) => JSON.stringify(extra).length <= EXTRA_CHARACTERS_MAX,
+      `has more than ${EXTRA_CHARACTERS_MAX} characters as JSON`,
+    )
     .optional()
     .describe("Fields added to every request's body; they override the gateway's."),
 };

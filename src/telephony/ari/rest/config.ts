@@ -6,6 +6,7 @@ import { z } from 'zod';
 import {
   fieldFacts,
   type ProviderVariant,
+  providerField,
   selectField,
   textField,
 } from '../../provider/configuration-variant.ts';
@@ -13,28 +14,42 @@ import { incompleteCredentials } from '../../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 
 const text = z.string().trim().min(1).max(500);
+const source = z
+  .string()
+  .max(100)
+  .default('patchbay')
+  .describe("Name under which the requests appear in the dialler's log.");
 
 const agentInterface = z.object({
-  url: text,
-  username: text,
-  password: text,
-  source: z.string().max(100).default('patchbay'),
+  url: text.describe("Address of the dialler's interface for agents."),
+  username: text.describe('User of that interface.'),
+  password: text.describe('Password of that user; masked in responses.'),
+  source,
 });
 
 /** Settings of a dialler at the PBX, as the reference's clients send them. Stored and masked, but not used. */
 const externalPbx = z.object({
-  type: z.literal('vicidial').default('vicidial'),
-  agent_api: agentInterface,
+  type: z.literal('vicidial').default('vicidial').describe('Kind of the dialler.'),
+  agent_api: agentInterface.describe("The dialler's interface for agents."),
   non_agent_api: z
     .object({
-      url: text.nullable().default(null),
-      username: text.nullable().default(null),
-      password: text.nullable().default(null),
-      source: z.string().max(100).default('patchbay'),
+      url: text.nullable().default(null).describe('Address of the interface.'),
+      username: text.nullable().default(null).describe('User of that interface.'),
+      password: text
+        .nullable()
+        .default(null)
+        .describe('Password of that user; masked in responses.'),
+      source,
     })
     .nullable()
-    .default(null),
-  timeout_seconds: z.int().min(1).max(30).default(8),
+    .default(null)
+    .describe("The dialler's interface for other programs. Null: none."),
+  timeout_seconds: z
+    .int()
+    .min(1)
+    .max(30)
+    .default(8)
+    .describe('Seconds that one of its answers may take.'),
 });
 
 /** Transport of the audio. `auto`: the best that the PBX has. */
@@ -152,8 +167,13 @@ const formFields = {
     },
   ),
 };
-const fields = { ...formFields, external_pbx: externalPbx.nullable() };
-const provider = z.literal('ari').meta({ default: 'ari' });
+const fields = {
+  ...formFields,
+  external_pbx: externalPbx
+    .nullable()
+    .describe('Settings of a dialler beside the PBX. Stored and masked, but not used. Null: none.'),
+};
+const provider = providerField('ari');
 
 /** Fields that the reference does not have get a default, so that stored configurations keep working. */
 export const ariConfig = z.object({
