@@ -53,6 +53,8 @@ export const callErrors = {
     text: 'This gateway is at its limit and accepts no new calls now. Try again in a few seconds',
   },
   CALL_NOT_PLACED: { retry: false, text: 'Failed to initiate call: {reason}' },
+  /** The provider may have placed the call: another start could call the same person twice. */
+  CALL_UNCERTAIN: { retry: false, text: 'Failed to initiate call: {reason}' },
   GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and accepts no new calls' },
   PROVIDER_NOT_BUILT: {
     retry: false,

@@ -3,6 +3,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isErrorCode } from '../../src/errors/gateway-error.ts';
 import { serviceProblem } from '../../src/model/speech-services/services-refused.ts';
 import { isObject } from '../../src/std/json.ts';
 import { rounds } from '../rounds.ts';
@@ -175,7 +176,7 @@ describe('any request', () => {
         expectNoSecret(answer.payload, what);
         if (!String(answer.headers['content-type']).startsWith('application/json')) return;
         const body = JSON.parse(answer.payload);
-        if (answer.statusCode === 422) expectFaults(body, what);
+        if (answer.statusCode >= 400) expectFault(body, what);
         const schema = schemaOf(operation, answer.statusCode);
         expect(schema, what).toBeDefined();
         const validate = ajv.getSchema(`api${schema}`);
@@ -208,8 +209,9 @@ function expectNoSecret(text: string, what: string): void {
   for (const secret of Object.values(SECRETS)) expect(text.includes(secret), what).toBe(false);
 }
 
-/** The shape of the specification's §7, where `detail` is a list. */
-function expectFaults(body: { detail: unknown }, what: string): void {
+/** A code, and the shape of the specification's §7 where `detail` is a list. */
+function expectFault(body: { detail: unknown; code: string }, what: string): void {
+  expect(isErrorCode(body.code), what).toBe(true);
   if (!Array.isArray(body.detail)) return;
   expect(body.detail.length, what).toBeGreaterThan(0);
   for (const fault of body.detail) {

@@ -414,7 +414,7 @@ describe('a dial that fails', () => {
     const starting = harness.start().catch((error: unknown) => codeOf(error));
     await harness.until(() => harness.dials.length === 1);
     await harness.pass(15_000);
-    expect(await starting).toBe('CALL_NOT_PLACED');
+    expect(await starting).toBe('CALL_UNCERTAIN');
     await harness.pass(5_000);
     expect(harness.dials).toHaveLength(1);
     const [run] = await harness.runs();
