@@ -68,8 +68,18 @@ describe('a start is refused', () => {
       agent: { type: 'workflow_uuid', identifier },
     });
     expect(await refused(harness, byUuid('none'))).toBe('AGENT_NOT_FOUND');
+    expect(await refused(harness, byUuid('999999'))).toBe('AGENT_NOT_FOUND');
+    expect(await refused(harness, byUuid(workflow.id))).toBe('AGENT_UUID_EXPECTED');
+    expect(await refused(harness, { ...byUuid(workflow.id), organizationId: '999' })).toBe(
+      'AGENT_NOT_FOUND',
+    );
     expect(await refused(harness, { organizationId: '999' })).toBe('AGENT_NOT_FOUND');
     expect(await refused(harness, byTrigger('none'))).toBe('TRIGGER_NOT_FOUND');
+    for (const named of [workflow.id, workflow.uuid]) {
+      expect(await refused(harness, byTrigger(named))).toBe('TRIGGER_PATH_EXPECTED');
+      const foreign = { ...byTrigger(named), organizationId: '999' };
+      expect(await refused(harness, foreign)).toBe('TRIGGER_NOT_FOUND');
+    }
     expect(await refused(harness, { ...byTrigger('order-drinks'), organizationId: '999' })).toBe(
       'TRIGGER_FORBIDDEN',
     );
