@@ -78,8 +78,8 @@ const SAMPLE_SERVICE_PROBLEM = {
 } as const;
 
 const WITH_KEY: readonly ErrorCode[] = ['CREDENTIALS_MISSING', 'TOKEN_INVALID', 'API_KEY_INVALID'];
-const LARGE_BODY: readonly ErrorCode[] = ['BODY_VALUES', 'BODY_IN_PIECES'];
-const OF_ALL: readonly ErrorCode[] = ['STORE_UNAVAILABLE', 'STORE_FULL'];
+const LARGE_BODY: readonly ErrorCode[] = ['BODY_OVERSIZED', 'BODY_VALUES', 'BODY_IN_PIECES'];
+const OF_ALL: readonly ErrorCode[] = ['STORE_UNAVAILABLE', 'STORE_FULL', 'API_BUSY'];
 
 const common: Readonly<Record<string, string>> = {
   [WITH_KEY.join()]: 'Unauthorized',
