@@ -216,8 +216,8 @@ function pointToDocs(api: Api): void {
 
 /** Refuses requests without a host or with two. */
 function refuseOtherHosts(api: Api): void {
-  api.addHook('onRequest', async (request, reply) => {
-    if (!namesItsHost(request.raw)) return reply.status(400).send({ detail: 'Bad Request' });
+  api.addHook('onRequest', async (request) => {
+    if (!namesItsHost(request.raw)) throw new GatewayError('BAD_REQUEST');
   });
 }
 
@@ -314,15 +314,15 @@ function answerUnknownPaths(api: Api): void {
   const known = knownPaths();
   api.addHook('onRoute', ({ url, method }) => known.add(url, [method].flat()));
   api.addHook('onRequest', async (request, reply) => {
-    if (request.is404) await answer(request, reply);
+    if (request.is404) refuse(request, reply);
   });
-  api.setNotFoundHandler(answer);
+  api.setNotFoundHandler(refuse);
 
-  async function answer(request: FastifyRequest, reply: FastifyReply) {
+  function refuse(request: FastifyRequest, reply: FastifyReply): never {
     const allowed = known.methodsAt(request.url.split('?')[0] ?? '');
     const isWrongMethod = allowed.length > 0 && !allowed.includes(request.method);
-    if (!isWrongMethod) return reply.status(404).send({ detail: 'Not Found' });
+    if (!isWrongMethod) throw new GatewayError('PATH_NOT_FOUND');
     reply.header('Allow', allowed.join(', '));
-    return reply.status(405).send({ detail: 'Method Not Allowed' });
+    throw new GatewayError('METHOD_NOT_ALLOWED');
   }
 }

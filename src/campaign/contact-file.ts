@@ -12,11 +12,11 @@ import { invalid, SOURCE_BYTES_MAX } from './csv-records.ts';
 const SOURCE_KEY_DIGITS = 8;
 const KEY = /^campaigns\/(\d{1,19})\/[^/]+$/;
 
-/** Checks a storage key before the file is read. Throws FILE_KEY_INVALID for an invalid key, FILE_FORBIDDEN for a
- *  file of another organization. */
+/** Checks a storage key before the file is read. Throws CAMPAIGN_SOURCE_KEY_INVALID for an invalid key,
+ *  FILE_FORBIDDEN for a file of another organization. */
 export function checkSourceKey(organizationId: string, key: string): void {
   const owner = KEY.exec(key)?.[1];
-  if (owner === undefined) throw new GatewayError('FILE_KEY_INVALID');
+  if (owner === undefined) throw new GatewayError('CAMPAIGN_SOURCE_KEY_INVALID');
   if (owner !== organizationId) throw new GatewayError('FILE_FORBIDDEN');
 }
 

@@ -67,7 +67,10 @@ function causeOf(error: unknown): unknown {
 function isOfFile(error: unknown): error is Error {
   const code = codeOf(error);
   return (
-    code === 'CAMPAIGN_SOURCE_INVALID' || code === 'FILE_KEY_INVALID' || code === 'FILE_FORBIDDEN'
+    code === 'CAMPAIGN_SOURCE_INVALID' ||
+    code === 'CAMPAIGN_SOURCE_KEY_INVALID' ||
+    code === 'FILE_KEY_INVALID' ||
+    code === 'FILE_FORBIDDEN'
   );
 }
 

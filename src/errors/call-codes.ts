@@ -53,6 +53,8 @@ export const callErrors = {
     text: 'This gateway is at its limit and accepts no new calls now. Try again in a few seconds',
   },
   CALL_NOT_PLACED: { retry: false, text: 'Failed to initiate call: {reason}' },
+  /** The provider may have placed the call: another start could call the same person twice. */
+  CALL_UNCERTAIN: { retry: false, text: 'Failed to initiate call: {reason}' },
   GATEWAY_DRAINING: { retry: true, text: 'This gateway is shutting down and accepts no new calls' },
   PROVIDER_NOT_BUILT: {
     retry: false,
@@ -63,6 +65,10 @@ export const callErrors = {
   CAMPAIGN_NOT_FOUND: { retry: false, text: 'Campaign not found' },
   CAMPAIGN_ID_NOT_FOUND: { retry: false, text: 'Campaign {id} not found' },
   CAMPAIGN_SOURCE_INVALID: { retry: false, text: '{problems}' },
+  CAMPAIGN_SOURCE_KEY_INVALID: {
+    retry: false,
+    text: 'Invalid key format: source_id must be the file_key of an uploaded file, campaigns/<organization id>/<file name>. POST /s3/presigned-upload-url creates one',
+  },
   CAMPAIGN_CONFIGURATION_NOT_FOUND: { retry: false, text: 'telephony_configuration_not_found' },
   CAMPAIGN_TELEPHONY_MISSING: {
     retry: false,

@@ -1,10 +1,11 @@
-// Every error the gateway raises on purpose: one row per code (errors-stored, errors-live), one class.
+// Every error the gateway raises on purpose: one row per code (the `*-codes.ts` files), one class.
 // Callers match on `code`, never on `message`. HTTP statuses live in api/http/error-status.ts, not here.
 
 import { callErrors } from './call-codes.ts';
+import { requestErrors } from './request-codes.ts';
 import { resourceErrors } from './resource-codes.ts';
 
-const table = { ...resourceErrors, ...callErrors } satisfies Record<
+const table = { ...requestErrors, ...resourceErrors, ...callErrors } satisfies Record<
   string,
   { retry: boolean; text: string }
 >;

@@ -153,6 +153,22 @@ function requestOf(
   };
 }
 
+interface Described {
+  components: {
+    responses: Record<
+      string,
+      {
+        content: {
+          'application/json': {
+            example?: { code: string };
+            examples?: Record<string, { value: { code: string } }>;
+          };
+        };
+      }
+    >;
+  };
+}
+
 describe('any request', () => {
   it('is answered below 500, in a shape that the description declares, without a stored secret', async () => {
     const { body: document } = await served.call('GET', '/api/v1/openapi.json');
@@ -175,7 +191,10 @@ describe('any request', () => {
         expectNoSecret(answer.payload, what);
         if (!String(answer.headers['content-type']).startsWith('application/json')) return;
         const body = JSON.parse(answer.payload);
-        if (answer.statusCode === 422) expectFaults(body, what);
+        if (answer.statusCode >= 400) {
+          expect(codesOf(document, operation, answer.statusCode), what).toContain(body.code);
+          expectFault(body, what);
+        }
         const schema = schemaOf(operation, answer.statusCode);
         expect(schema, what).toBeDefined();
         const validate = ajv.getSchema(`api${schema}`);
@@ -209,7 +228,7 @@ function expectNoSecret(text: string, what: string): void {
 }
 
 /** The shape of the specification's §7, where `detail` is a list. */
-function expectFaults(body: { detail: unknown }, what: string): void {
+function expectFault(body: { detail: unknown }, what: string): void {
   if (!Array.isArray(body.detail)) return;
   expect(body.detail.length, what).toBeGreaterThan(0);
   for (const fault of body.detail) {
@@ -222,6 +241,14 @@ function expectFaults(body: { detail: unknown }, what: string): void {
 
 function isServiceProblem(fault: unknown): boolean {
   return serviceProblem.strict().safeParse(fault).success;
+}
+
+/** The codes that the document has for a status of an operation. */
+function codesOf(document: Described, { responses }: Operation, status: number): string[] {
+  const name = responses[status]?.$ref?.split('/').at(-1) ?? '';
+  const content = document.components.responses[name]?.content['application/json'];
+  const examples = Object.values(content?.examples ?? {}).map(({ value }) => value);
+  return [...examples, content?.example].flatMap((body) => body?.code ?? []);
 }
 
 /** Where in the document the schema of a status is. */

@@ -18,11 +18,20 @@ describe('every request', () => {
 
   it('answers 404 for an unknown path, and 405 for an unknown method', async () => {
     const unknown = await call('GET', '/api/v1/nothing');
-    expect([unknown.status, unknown.body]).toEqual([404, { detail: 'Not Found' }]);
+    expect([unknown.status, unknown.body]).toEqual([
+      404,
+      { detail: 'Not Found', code: 'PATH_NOT_FOUND' },
+    ]);
     const wrong = await call('PATCH', '/api/v1/workflow/fetch/');
-    expect([wrong.status, wrong.body]).toEqual([405, { detail: 'Method Not Allowed' }]);
+    expect([wrong.status, wrong.body]).toEqual([
+      405,
+      { detail: 'Method Not Allowed', code: 'METHOD_NOT_ALLOWED' },
+    ]);
     expect(wrong.headers['allow']).toContain('GET');
-    expect((await call('GET', '/api/v1/%zz')).body).toEqual({ detail: expect.any(String) });
+    expect((await call('GET', '/api/v1/%zz')).body).toEqual({
+      detail: expect.any(String),
+      code: 'BAD_REQUEST',
+    });
   });
 
   it('carries a request id back', async () => {
@@ -80,7 +89,7 @@ describe('every request', () => {
     'for what only the vendor of the reference has is 404: %s %s',
     async (method, path) => {
       const { status, body } = await call(method, `/api/v1${path}`);
-      expect([status, body]).toEqual([404, { detail: 'Not Found' }]);
+      expect([status, body]).toEqual([404, { detail: 'Not Found', code: 'PATH_NOT_FOUND' }]);
     },
   );
 
@@ -122,7 +131,10 @@ describe('every request', () => {
       body: JSON.stringify({ name: 'x'.repeat(3_000_000) }),
       headers,
     });
-    expect([large.status, large.body]).toEqual([413, { detail: 'Request body is too large' }]);
+    expect([large.status, large.body]).toEqual([
+      413,
+      { detail: 'Request body is too large', code: 'BODY_OVERSIZED' },
+    ]);
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expect((await call('POST', '/api/v1/user/api-keys', { body: deep, headers })).status).toBe(422);
   });
@@ -152,11 +164,14 @@ describe('every request', () => {
     const keyed = await call('POST', '/api/v1/user/api-keys', { body, headers });
     expect([keyed.status, keyed.body]).toEqual([
       413,
-      { detail: 'The body holds more than 25000 values' },
+      { detail: 'The body holds more than 25000 values', code: 'BODY_VALUES' },
     ]);
     for (const path of ['/api/v1/auth/login', '/api/v1/auth/signup']) {
       const answer = await call('POST', path, { body, headers, key: null });
-      expect([answer.status, answer.body]).toEqual([413, { detail: 'Request body is too large' }]);
+      expect([answer.status, answer.body]).toEqual([
+        413,
+        { detail: 'Request body is too large', code: 'BODY_OVERSIZED' },
+      ]);
     }
   });
 
@@ -195,7 +210,10 @@ describe('every request', () => {
     const answer = await call('GET', '/api/v1/user/api-keys').finally(() =>
       served.test.sql('alter table hidden_keys rename to api_keys'),
     );
-    expect([answer.status, answer.body]).toEqual([500, { detail: 'Internal Server Error' }]);
+    expect([answer.status, answer.body]).toEqual([
+      500,
+      { detail: 'Internal Server Error', code: 'INTERNAL_ERROR' },
+    ]);
     const line = served.test.lines().findLast(({ msg }) => msg === 'request failed');
     expect(line).toMatchObject({ requestId: answer.headers['x-request-id'] });
   });
@@ -297,7 +315,10 @@ describe('ids', () => {
   it('that nothing has are not found, however large', async () => {
     for (const id of ['0', '-1', '999999', '9'.repeat(30)]) {
       const { status, body } = await call('GET', `/api/v1/workflow/fetch/${id}`);
-      expect([status, body]).toEqual([404, { detail: `Workflow with id ${id} not found` }]);
+      expect([status, body]).toEqual([
+        404,
+        { detail: `Workflow with id ${id} not found`, code: 'WORKFLOW_NOT_FOUND' },
+      ]);
     }
   });
 

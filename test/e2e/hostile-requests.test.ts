@@ -192,7 +192,7 @@ describe.each([1, 0])('a gateway with %i workers', (workers) => {
       ),
     );
     expect(new Set(answers.map(({ status, text: body }) => `${status} ${body}`))).toEqual(
-      new Set(['401 {"detail":"Invalid webhook signature"}']),
+      new Set(['401 {"detail":"Invalid webhook signature","code":"WEBHOOK_SIGNATURE"}']),
     );
   });
 

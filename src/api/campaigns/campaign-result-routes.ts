@@ -113,7 +113,12 @@ function sourceRoute(api: Api, deps: ApiDeps): void {
         params,
         response: {
           200: sourceDownload,
-          ...faults('CAMPAIGN_NOT_FOUND', 'FILE_KEY_INVALID', 'FILE_FORBIDDEN', 'FILE_NOT_FOUND'),
+          ...faults(
+            'CAMPAIGN_NOT_FOUND',
+            'CAMPAIGN_SOURCE_KEY_INVALID',
+            'FILE_FORBIDDEN',
+            'FILE_NOT_FOUND',
+          ),
         },
       },
     },

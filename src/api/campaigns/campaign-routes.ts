@@ -47,7 +47,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
           200: campaignOut,
           ...faults(
             ...AGENT_FAULTS,
-            'FILE_KEY_INVALID',
+            'CAMPAIGN_SOURCE_KEY_INVALID',
             'FILE_FORBIDDEN',
             'CAMPAIGN_SOURCE_INVALID',
             'CAMPAIGN_CONFIGURATION_NOT_FOUND',

@@ -5,9 +5,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { LARGE_BYTES_MIN } from '../admission/admission.ts';
 import type { Api } from './api-deps.ts';
-import { errorPhrases } from './error-reply.ts';
-
-const TOO_LARGE = 413;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,7 +19,7 @@ export function refuseByHeaders(api: Api): void {
     const bytes = Number(request.headers['content-length'] ?? 0);
     if (config.streamedBody !== true && bodyLimit !== undefined && bytes > bodyLimit) {
       leaveUnread(request, reply);
-      return reply.status(TOO_LARGE).send({ detail: errorPhrases[TOO_LARGE] });
+      throw new GatewayError('BODY_OVERSIZED');
     }
     if (config.needsKey !== true || namesWhoAsks(request)) return;
     leaveUnread(request, reply);

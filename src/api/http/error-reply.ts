@@ -1,78 +1,74 @@
-// Errors as HTTP replies; error-status.ts has their statuses. Bodies are `{detail}`; a list of a workflow's problems
-// also has a sentence in `message`. Source: contract §1 and the error rows of its tables.
+// Errors as HTTP replies; error-status.ts has their statuses. Bodies are `{detail, code}`, with `retry_after` where the
+// reply has `Retry-After`; a list of a workflow's problems also has a sentence in `message`. Source: contract §1 and
+// the error rows of its tables.
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { type ErrorCode, errorText, GatewayError } from '../../errors/gateway-error.ts';
 import { serviceProblemsIn } from '../../model/speech-services/services-refused.ts';
 import { problemsIn } from '../../workflow/graph/workflow-refused.ts';
 import { ClientGone } from '../admission/client-gone.ts';
-import { errorStatuses } from './error-status.ts';
+import { codeOfStatus, errorStatuses } from './error-status.ts';
 import { RequestInvalid } from './validation.ts';
 
 /** Default of `Retry-After`, in seconds. */
 const RETRY_AFTER_S = 5;
 
 const INTERNAL = 500;
-/** Status for metrics and logs only: the client has closed the connection. nginx uses the same one. */
-const CLIENT_CLOSED = 499;
 
-/** Text for a status whose error has none of its own. */
-export const errorPhrases: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  413: 'Request body is too large',
-  414: 'URI Too Long',
-  417: 'Expectation Failed',
-  431: 'Request Header Fields Too Large',
-};
+/** What a body has besides `code` and `retry_after`. */
+interface Content {
+  detail: unknown;
+  message?: string;
+  workflow_run_id?: string;
+  workflow_run_name?: string;
+}
 
 interface Fault {
   status: number;
-  body: { detail: unknown; message?: string; workflow_run_id?: string; workflow_run_name?: string };
+  body: Content & { code: ErrorCode; retry_after?: number };
   /** Whether the error is unexpected and must be logged. */
   unexpected: boolean;
 }
 
 /** The reply for an error. */
 export function errorReplyOf(error: unknown): Fault {
-  if (error instanceof RequestInvalid) {
-    return { status: 422, body: { detail: error.items }, unexpected: false };
-  }
+  if (error instanceof RequestInvalid) return fault('REQUEST_INVALID', { detail: error.items });
   if (error instanceof GatewayError) return gatewayFault(error);
-  if (error instanceof ClientGone) {
-    return { status: CLIENT_CLOSED, body: { detail: 'Client Closed Request' }, unexpected: false };
-  }
+  if (error instanceof ClientGone) return plainFault('CLIENT_GONE');
   const status = frameworkStatus(error);
   if (status === undefined) return internalFault();
-  return { status, body: { detail: errorPhrases[status] ?? 'Bad Request' }, unexpected: false };
+  return { ...plainFault(codeOfStatus(status)), status };
 }
 
 function gatewayFault(error: GatewayError): Fault {
-  const status = errorStatuses[error.code];
-  if (status === undefined) return internalFault();
-  const { message } = error;
-  if (error.code === 'TEXT_CHAT_CONFLICT') {
-    const { expected: expectedRevision, actual: actualRevision } = error.facts;
-    const detail = {
-      message,
-      expected_revision: expectedRevision,
-      actual_revision: actualRevision,
-    };
-    return { status, body: { detail, message }, unexpected: false };
+  const { code, facts } = error;
+  if (errorStatuses[code] === undefined) return internalFault();
+  return fault(code, contentOf(error), Number(facts['retryAfterS'] ?? RETRY_AFTER_S));
+}
+
+function contentOf(error: GatewayError): Content {
+  const { code, message, facts } = error;
+  switch (code) {
+    case 'TEXT_CHAT_CONFLICT': {
+      const { expected: expectedRevision, actual: actualRevision } = facts;
+      const detail = {
+        message,
+        expected_revision: expectedRevision,
+        actual_revision: actualRevision,
+      };
+      return { detail, message };
+    }
+    case 'SERVICES_INVALID':
+      return { detail: serviceProblemsIn(error) };
+    case 'CALL_NOT_PLACED':
+    case 'CALL_UNCERTAIN':
+      return { detail: message, ...runOf(error) };
+    case 'WORKFLOW_INVALID':
+    case 'WORKFLOW_CONFLICT':
+      return { detail: { is_valid: false, errors: problemsIn(error) }, message };
+    default:
+      return { detail: message };
   }
-  if (error.code === 'SERVICES_INVALID') {
-    return { status, body: { detail: serviceProblemsIn(error) }, unexpected: false };
-  }
-  if (error.code === 'CALL_NOT_PLACED') {
-    return { status, body: { detail: message, ...runOf(error) }, unexpected: false };
-  }
-  if (error.code !== 'WORKFLOW_INVALID' && error.code !== 'WORKFLOW_CONFLICT') {
-    return { status, body: { detail: message }, unexpected: false };
-  }
-  const errors = problemsIn(error);
-  return { status, body: { detail: { is_valid: false, errors }, message }, unexpected: false };
 }
 
 /** The run of a call that could not be started: it is stored as completed. */
@@ -81,8 +77,20 @@ function runOf({ facts: { runId, runName } }: GatewayError) {
   return { workflow_run_id: String(runId), workflow_run_name: String(runName) };
 }
 
+/** The reply for a code without facts. */
+export function plainFault(code: ErrorCode): Fault {
+  return fault(code, { detail: errorText(code, {}) });
+}
+
 function internalFault(): Fault {
-  return { status: INTERNAL, body: { detail: 'Internal Server Error' }, unexpected: true };
+  return { ...plainFault('INTERNAL_ERROR'), unexpected: true };
+}
+
+function fault(code: ErrorCode, { detail, ...more }: Content, retryAfterS = RETRY_AFTER_S): Fault {
+  const status = errorStatuses[code] ?? INTERNAL;
+  const mayWait = status === 429 || status === 503;
+  const body = { detail, code, ...(mayWait && { retry_after: retryAfterS }), ...more };
+  return { status, body, unexpected: false };
 }
 
 /** Status of an error that Fastify raised for a request it could not read. */
@@ -92,16 +100,11 @@ function frameworkStatus(error: unknown): number | undefined {
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? statusCode : undefined;
 }
 
-function retryAfterS(error: unknown): string | number {
-  const named = error instanceof GatewayError ? error.facts['retryAfterS'] : undefined;
-  return named ?? RETRY_AFTER_S;
-}
-
 /** Replies with the error. Sent as text, so that no response schema applies. */
 export function sendFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body, unexpected } = errorReplyOf(error);
   if (unexpected) request.log.error({ err: error }, 'request failed');
   else if (status >= 500) request.log.warn({ err: error }, 'request refused');
-  if (status === 429 || status === 503) reply.header('Retry-After', retryAfterS(error));
+  if (body.retry_after !== undefined) reply.header('Retry-After', body.retry_after);
   reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
 }

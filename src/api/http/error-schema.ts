@@ -20,31 +20,35 @@ export type ValidationItem = z.infer<typeof validationItem>;
 
 export const workflowProblemSchema = workflowProblem.meta({ id: 'WorkflowProblem' });
 
-const plainError = z.object({ detail: z.string() }).meta({ id: 'ErrorResponse' });
+const code = z.string().meta({
+  description:
+    'What the error is, for programs: the same in every version, whatever `detail` says.',
+  examples: ['CALL_LIMIT_REACHED'],
+});
+const retryAfter = z.int().min(1).optional().meta({
+  description: 'Seconds after which to send the request again, as in the header `Retry-After`.',
+});
+
+function errorBody<Detail extends z.ZodType>(detail: Detail) {
+  return z.object({ detail, code, retry_after: retryAfter });
+}
+
+const detail = z.string().meta({ description: 'What the error is, for people.' });
+const plainError = errorBody(detail).meta({ id: 'ErrorResponse' });
 
 /** All error bodies, under their names in the API's description. */
 export const errorBodies = [
   plainError,
-  z.object({ detail: z.array(validationItem) }).meta({ id: 'HTTPValidationError' }),
-  z
-    .object({
-      detail: z.object({ is_valid: z.literal(false), errors: z.array(workflowProblemSchema) }),
-      message: z.string(),
-    })
+  errorBody(z.array(validationItem)).meta({ id: 'HTTPValidationError' }),
+  errorBody(z.object({ is_valid: z.literal(false), errors: z.array(workflowProblemSchema) }))
+    .extend({ message: z.string() })
     .meta({ id: 'WorkflowErrorResponse' }),
-  z.object({ detail: z.array(serviceProblem) }).meta({ id: 'ServiceErrorResponse' }),
-  z
-    .object({ detail: z.string(), workflow_run_id: z.string(), workflow_run_name: z.string() })
+  errorBody(z.array(serviceProblem)).meta({ id: 'ServiceErrorResponse' }),
+  errorBody(detail)
+    .extend({ workflow_run_id: z.string(), workflow_run_name: z.string() })
     .meta({ id: 'CallNotPlacedResponse' }),
-  z
-    .object({
-      detail: z.object({
-        message: z.string(),
-        expected_revision: z.int(),
-        actual_revision: z.int(),
-      }),
-      message: z.string(),
-    })
+  errorBody(z.object({ message: z.string(), expected_revision: z.int(), actual_revision: z.int() }))
+    .extend({ message: z.string() })
     .meta({ id: 'RevisionConflictResponse' }),
 ] as const;
 

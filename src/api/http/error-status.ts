@@ -5,6 +5,18 @@ import type { ErrorCode } from '../../errors/gateway-error.ts';
 
 /** Statuses by error code. Codes that are missing never reach a client: they are 500, and their text stays inside. */
 export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
+  REQUEST_INVALID: 422,
+  BAD_REQUEST: 400,
+  PATH_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
+  BODY_OVERSIZED: 413,
+  URI_OVERSIZED: 414,
+  EXPECTATION_FAILED: 417,
+  UPGRADE_REQUIRED: 426,
+  HEADERS_OVERSIZED: 431,
+  CLIENT_GONE: 499, // As nginx.
+  INTERNAL_ERROR: 500,
   STORE_UNAVAILABLE: 503,
   STORE_FULL: 503,
   DEVOPS_SECRET_UNSET: 503,
@@ -57,9 +69,11 @@ export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   NODE_TYPE_UNKNOWN: 404,
   WORKFLOW_NO_DRAFT: 400,
   AGENT_NOT_FOUND: 404,
+  AGENT_UUID_EXPECTED: 404,
   AGENT_NOT_ACTIVE: 404,
   AGENT_NOT_PUBLISHED: 404,
   TRIGGER_NOT_FOUND: 404,
+  TRIGGER_PATH_EXPECTED: 404,
   TRIGGER_FORBIDDEN: 403,
   TRIGGER_NOT_ACTIVE: 404,
   TRIGGER_NOT_IN_AGENT: 404,
@@ -109,12 +123,14 @@ export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   TEXT_CHAT_TURN_FAILED: 500,
   CALL_LIMIT_REACHED: 429,
   CALL_NOT_PLACED: 400,
+  CALL_UNCERTAIN: 400,
   GATEWAY_DRAINING: 503,
   GATEWAY_OVERLOADED: 503,
   PROVIDER_NOT_BUILT: 400,
   CAMPAIGN_NOT_FOUND: 404,
   CAMPAIGN_ID_NOT_FOUND: 404,
   CAMPAIGN_SOURCE_INVALID: 400,
+  CAMPAIGN_SOURCE_KEY_INVALID: 400,
   CAMPAIGN_CONFIGURATION_NOT_FOUND: 400,
   CAMPAIGN_TELEPHONY_MISSING: 401,
   CAMPAIGN_CONCURRENCY: 400,
@@ -155,3 +171,19 @@ export const errorStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   WEBHOOK_MALFORMED: 400,
   QUEUE_FULL: 503,
 };
+
+/** The code of a status whose error has no code of its own: Fastify's errors. */
+export function codeOfStatus(status: number): ErrorCode {
+  const code = ofStatus.find((each) => errorStatuses[each] === status);
+  return code ?? 'BAD_REQUEST';
+}
+
+const ofStatus = [
+  'PATH_NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'REQUEST_TIMEOUT',
+  'BODY_OVERSIZED',
+  'URI_OVERSIZED',
+  'EXPECTATION_FAILED',
+  'HEADERS_OVERSIZED',
+] as const satisfies ErrorCode[];

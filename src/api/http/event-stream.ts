@@ -2,8 +2,9 @@
 // that does not read, then drops it; nothing is queued. Source: WHATWG HTML, "Server-sent events".
 
 import type { ServerResponse } from 'node:http';
-import type { EventFeed, FeedMessage } from '../../call/log/event-feed.ts';
+import type { EventFeed, FeedMessage, MessageData } from '../../call/log/event-feed.ts';
 import { isInterim, type LiveWatchers, type Watcher } from '../../call/log/live-watchers.ts';
+import { stamp } from '../../call/log/transcript.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 /** Interval of heartbeats: proxies close a silent connection after a minute, some after half a minute. */
@@ -36,6 +37,8 @@ export class EventStream implements Watcher {
   readonly #response: ServerResponse;
   readonly #watches = new Map<string, () => void>();
   #live: FeedMessage[] = [];
+  /** Where a client goes on that has what was written. */
+  #place: string;
   #isStored = false;
   #isGone = false;
   #reason: CloseReason | undefined;
@@ -46,6 +49,7 @@ export class EventStream implements Watcher {
     this.#deps = deps;
     this.#feed = feed;
     this.#response = response;
+    this.#place = feed.place;
     response.once('close', () => this.#leave());
   }
 
@@ -74,12 +78,12 @@ export class EventStream implements Watcher {
     this.#response.write('retry: 3000\n\n');
     this.#beat();
     try {
-      await this.#writeAll(first);
+      await this.#writeRead(first);
       while (!this.#isGone && this.#reason === undefined && !this.#feed.isOver) {
         this.#watchAll();
         this.#isStored = false;
         const messages = await this.#feed.read();
-        await this.#writeAll(messages);
+        await this.#writeRead(messages);
         if (messages.length > 0) continue;
         if (!isFollowing) break;
         await this.#news();
@@ -129,10 +133,18 @@ export class EventStream implements Watcher {
     });
   }
 
+  /** Writes what the feed has read. */
+  async #writeRead(messages: readonly FeedMessage[]): Promise<void> {
+    await this.#writeAll(messages);
+    // Messages that were read and not written are sent again to a client that comes back.
+    if (!this.#isGone && this.#reason === undefined) this.#place = this.#feed.place;
+  }
+
   async #writeAll(messages: readonly FeedMessage[]): Promise<void> {
-    for (const message of messages) {
+    for (const { id, event, data } of messages) {
       if (this.#isGone || this.#reason !== undefined) return;
-      await this.#write(textOf(message));
+      this.#place = id ?? this.#place;
+      await this.#write(textOf(this.#place, event, data));
     }
     if (messages.length > 0) this.#beat();
   }
@@ -166,11 +178,15 @@ export class EventStream implements Watcher {
   #end(): void {
     this.#heartbeat?.cancel();
     if (this.#isGone) return;
-    if (this.#reason !== undefined) {
-      this.#response.write(`event: closed\ndata: ${JSON.stringify({ reason: this.#reason })}\n\n`);
+    const { clock } = this.#deps;
+    const reason = this.#reason;
+    if (reason !== undefined) {
+      const timestamp = stamp(clock.now());
+      // The reason stands beside the payload too, for clients of earlier versions.
+      const data = { type: 'closed', payload: { reason }, timestamp, reason };
+      this.#response.write(textOf(this.#place, 'closed', data));
     }
     this.#response.end();
-    const { clock } = this.#deps;
     const farewell = clock.after(FAREWELL_MS, () => this.#response.destroy());
     this.#response.once('close', () => farewell.cancel());
   }
@@ -183,8 +199,7 @@ export class EventStream implements Watcher {
 }
 
 /** The message in SSE format. JSON has no line breaks of its own. */
-function textOf({ id, event, data }: FeedMessage): string {
-  const idLine = id === null ? '' : `id: ${id}\n`;
+function textOf(id: string, event: string | null, data: MessageData): string {
   const eventLine = event === null ? '' : `event: ${event}\n`;
-  return `${idLine}${eventLine}data: ${JSON.stringify(data)}\n\n`;
+  return `id: ${id}\n${eventLine}data: ${JSON.stringify(data)}\n\n`;
 }

@@ -156,8 +156,10 @@ function wrongFormat(issue: IssueOf<'invalid_format'>): Worded {
   return valueFault(issue.message);
 }
 
+/** `error` is zod's own message, or that of the schema, which says what is wrong with the value. */
 function parsing(type: string, what: string, error: string): Worded {
-  return { type, msg: `Input should be a valid ${what}`, ctx: { error } };
+  const why = error === `Invalid ${what}` ? '' : `: it ${error}`;
+  return { type, msg: `Input should be a valid ${what}${why}`, ctx: { error } };
 }
 
 function wrongValue({ values }: IssueOf<'invalid_value'>): Worded {
@@ -193,11 +195,11 @@ function unionFaults(
   const input = at(data, parent);
   const discriminator = quoted(issue.discriminator);
   const tag = memberOf(input, issue.discriminator);
+  const expected = ('options' in issue ? [...(issue.options ?? [])] : []).map(quoted).join(', ');
   if (tag === undefined) {
-    const msg = `Unable to extract tag using discriminator ${discriminator}`;
+    const msg = `Unable to extract tag using discriminator ${discriminator}. Field required: ${issue.discriminator}, one of ${expected}`;
     return [{ type: 'union_tag_not_found', path: parent, msg, input, ctx: { discriminator } }];
   }
-  const expected = ('options' in issue ? [...(issue.options ?? [])] : []).map(quoted).join(', ');
   const shown = typeof tag === 'string' ? tag : (JSON.stringify(tag) ?? '');
   const msg = `Input tag '${shown}' found using ${discriminator} does not match any of the expected tags: ${expected}`;
   return [

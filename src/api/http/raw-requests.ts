@@ -4,15 +4,17 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { ErrorCode } from '../../errors/gateway-error.ts';
 import { endConnection } from '../../std/last-answer.ts';
-import { errorPhrases } from './error-reply.ts';
+import { plainFault } from './error-reply.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-const STATUS: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
+/** Codes by Node's codes of parser errors. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_OVERSIZED',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'BODY_OVERSIZED',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };
 
 /** Handler of the server's `clientError`: answers on the bare socket. */
@@ -21,16 +23,16 @@ export function answerParserError(error: Error & { code?: string }, socket: Sock
     socket.destroy();
     return;
   }
-  endWith(socket, STATUS[error.code ?? ''] ?? 400);
+  endWith(socket, CODES[error.code ?? ''] ?? 'BAD_REQUEST');
 }
 
 /** Handler of the server's `connect`: the gateway is not a proxy. */
 export function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
-  endWith(socket, 405);
+  endWith(socket, 'METHOD_NOT_ALLOWED');
 }
 
-function endWith(socket: Duplex, status: number): void {
-  const body = bodyOf(status);
+function endWith(socket: Duplex, code: ErrorCode): void {
+  const { status, text: body } = answerOf(code);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Connection: close',
@@ -42,8 +44,8 @@ function endWith(socket: Duplex, status: number): void {
 
 /** Handler of the server's `checkExpectation`: an `Expect` other than `100-continue`, which Node answers itself. */
 export function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const body = bodyOf(417);
-  response.writeHead(417, {
+  const { status, text: body } = answerOf('EXPECTATION_FAILED');
+  response.writeHead(status, {
     connection: 'close',
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(body),
@@ -62,6 +64,7 @@ export function namesItsHost({
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
-function bodyOf(status: number): string {
-  return JSON.stringify({ detail: errorPhrases[status] ?? 'Bad Request' });
+function answerOf(code: ErrorCode): { status: number; text: string } {
+  const { status, body } = plainFault(code);
+  return { status, text: JSON.stringify(body) };
 }

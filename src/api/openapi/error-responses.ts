@@ -3,7 +3,7 @@
 import { type ErrorCode, errorText, type Facts, GatewayError } from '../../errors/gateway-error.ts';
 import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
 import { WorkflowRefused } from '../../workflow/graph/workflow-refused.ts';
-import { errorReplyOf } from '../http/error-reply.ts';
+import { errorReplyOf, plainFault } from '../http/error-reply.ts';
 import { errorBodies } from '../http/error-schema.ts';
 import { errorStatuses } from '../http/error-status.ts';
 import { exampleFacts } from './example-facts.ts';
@@ -37,6 +37,7 @@ const FACTS: Facts = {
   address: '+14155550100',
   artifact: 'recording',
   attribute: 'colour',
+  attributes: 'dateRange, dispositionCode, duration, status, tokenUsage',
   status: 'deleted',
   setting: 'external_pbx_lead_headers',
   bytes: 1_024,
@@ -55,6 +56,8 @@ const FACTS: Facts = {
   type: 'api_key',
   retryAfterS: 60,
   field: 'ari_endpoint',
+  given: '42',
+  uuid: '5f0c2f4e-6f0a-4c52-9d5b-0a4a3f1e7b11',
   runId: 42,
   runName: 'WR-API-1234',
   model: 'llm',
@@ -76,8 +79,8 @@ const SAMPLE_SERVICE_PROBLEM = {
 } as const;
 
 const WITH_KEY: readonly ErrorCode[] = ['CREDENTIALS_MISSING', 'TOKEN_INVALID', 'API_KEY_INVALID'];
-const LARGE_BODY: readonly ErrorCode[] = ['BODY_VALUES', 'BODY_IN_PIECES'];
-const OF_ALL: readonly ErrorCode[] = ['STORE_UNAVAILABLE', 'STORE_FULL'];
+const LARGE_BODY: readonly ErrorCode[] = ['BODY_OVERSIZED', 'BODY_VALUES', 'BODY_IN_PIECES'];
+const OF_ALL: readonly ErrorCode[] = ['STORE_UNAVAILABLE', 'STORE_FULL', 'API_BUSY'];
 
 const common: Readonly<Record<string, string>> = {
   [WITH_KEY.join()]: 'Unauthorized',
@@ -144,12 +147,13 @@ function pascal(code: string): string {
 
 function responseOf(status: number, codes: readonly ErrorCode[]): ErrorResponse {
   if (status === 500 && codes.length === 0) {
-    return plain('The gateway failed. Its log has more, under the id in `X-Request-Id`.', {
-      detail: 'Internal Server Error',
-    });
+    return plain(
+      'The gateway failed. Its log has more, under the id in `X-Request-Id`.',
+      'INTERNAL_ERROR',
+    );
   }
   if (status === 400 && codes.length === 0) {
-    return plain('The request cannot be read as HTTP.', { detail: 'Bad Request' });
+    return plain('The request cannot be read as HTTP.', 'BAD_REQUEST');
   }
   const bodies = new Set(codes.map(bodyOf));
   if (status === 422) bodies.add('HTTPValidationError');
@@ -157,18 +161,17 @@ function responseOf(status: number, codes: readonly ErrorCode[]): ErrorResponse 
   const schema = refs.length === 1 ? refs[0] : { anyOf: refs };
   const words = codes.map((code) => `- ${errorText(code, factsOf(code))}`);
   if (status === 422) words.unshift('- The request does not fit its schema.');
-  const examples = Object.fromEntries(
-    codes.map((code) => [code, { summary: pascal(code), value: exampleOf(code) }]),
-  );
-  if (status === 422) examples['VALIDATION'] = { summary: 'Validation', value: invalid };
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }]));
+  if (status === 422) examples['REQUEST_INVALID'] = { value: invalid };
   return {
     description: words.length === 1 ? (words[0] ?? '').slice(2) : words.join('\n'),
     content: { 'application/json': { schema, examples } },
   };
 }
 
-function plain(description: string, example: unknown): ErrorResponse {
+function plain(description: string, code: ErrorCode): ErrorResponse {
   const schema = bodyReference('ErrorResponse');
+  const { body: example } = plainFault(code);
   return { description, content: { 'application/json': { schema, example } } };
 }
 
@@ -182,7 +185,7 @@ function bodyReference(name: string) {
 function bodyOf(code: ErrorCode): string {
   if (code === 'WORKFLOW_INVALID' || code === 'WORKFLOW_CONFLICT') return 'WorkflowErrorResponse';
   if (code === 'SERVICES_INVALID') return 'ServiceErrorResponse';
-  if (code === 'CALL_NOT_PLACED') return 'CallNotPlacedResponse';
+  if (code === 'CALL_NOT_PLACED' || code === 'CALL_UNCERTAIN') return 'CallNotPlacedResponse';
   return code === 'TEXT_CHAT_CONFLICT' ? 'RevisionConflictResponse' : 'ErrorResponse';
 }
 
@@ -205,4 +208,5 @@ function exampleOf(code: ErrorCode): unknown {
 
 const invalid = {
   detail: [{ type: 'missing', loc: ['body', 'name'], msg: 'Field required', input: {} }],
+  code: 'REQUEST_INVALID' satisfies ErrorCode,
 };

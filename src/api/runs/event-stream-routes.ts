@@ -39,9 +39,10 @@ const headers = z.looseObject({
 });
 const stream = {
   description: [
-    'Server-sent events. Events without a name are items of a call (`rtf-…`) with `workflow_run_id` and',
-    '`workflow_id`; `started` and `completed` say which calls begin and end; `closed` says why the stream',
-    'ends before that (`slow`, `closing`, `lifetime`, `unavailable`): come back with the last id.',
+    'Server-sent events. Each has an `id`, and JSON with `type`, `payload` and `timestamp`. Events without a',
+    'name are items of a call (`rtf-…`) with `workflow_run_id` and `workflow_id`; `started` (`name`, `mode`,',
+    '`call_type`) and `completed` (`disposition`) say which calls begin and end; `closed` (`reason`) says why',
+    'the stream ends before that (`slow`, `closing`, `lifetime`, `unavailable`): come back with the last id.',
   ].join(' '),
   content: { 'text/event-stream': { schema: z.string() } },
 };

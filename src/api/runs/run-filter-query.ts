@@ -104,7 +104,11 @@ export function parseFilters(text: string | undefined, list: RunList): RunFilter
   for (const each of items.data) {
     const read = Object.hasOwn(known, each.attribute) ? known[each.attribute] : undefined;
     if (read === undefined) {
-      throw new GatewayError('FILTER_FORBIDDEN', { attribute: each.attribute.slice(0, 100) });
+      const attributes = Object.keys(known).join(', ');
+      throw new GatewayError('FILTER_FORBIDDEN', {
+        attribute: each.attribute.slice(0, 100),
+        attributes,
+      });
     }
     if (each.type === undefined) continue;
     Object.assign(filters.filter, filterBy(read, each['value']));

@@ -56,6 +56,7 @@ function testCallRoute(api: Api, deps: ApiDeps): void {
             'START_KEY_REUSED',
             'CALL_LIMIT_REACHED',
             'CALL_NOT_PLACED',
+            'CALL_UNCERTAIN',
           ),
         },
       },

@@ -1,7 +1,7 @@
 // Ends calls that never reached our media: busy, not answered, refused, failed, lost. Decides how such a call ended and
 // stops its ringing; run-closing closes the run.
 
-import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { codeOf, type ErrorCode, GatewayError, isErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { TerminalStatus } from '../../model/provider.ts';
@@ -97,7 +97,7 @@ export class UnconnectedCalls {
     list.removeUnconnected(id);
     const fault = faultOf(error);
     try {
-      await noteStartFailure(this.#deps, id, fault.message);
+      await noteStartFailure(this.#deps, id, fault);
       await this.end(call, { reason: 'error', by: 'gateway', fault });
     } catch (failure) {
       log.error({ err: failure, runId: id }, 'failed call not closed yet');
@@ -112,7 +112,7 @@ export class UnconnectedCalls {
     const ending = { reason: 'error', by: 'gateway', fault, provider: provider.name } as const;
     await closing.endSurely(run, {
       ...ending,
-      onCompleting: () => noteStartFailure(this.#deps, run.id, fault.message),
+      onCompleting: () => noteStartFailure(this.#deps, run.id, fault),
     });
   }
 
@@ -143,24 +143,28 @@ export function unconnectedReason(status: TerminalStatus): EndReason {
 export async function noteStartFailure(
   { store, clock }: Pick<UnconnectedCallsDeps, 'store' | 'clock'>,
   runId: string,
-  error: string,
+  { code, message: error }: { code: string; message: string },
 ): Promise<void> {
   await store.runs.appendCallback(runId, 'start-failed', {
     status: 'failed',
     timestamp: stamp(clock.now()),
-    data: { error },
+    data: { error, code },
   });
 }
 
-/** Why the run's call could not be started, as a text for clients; undefined if it was started. */
-export function startFailure({ logs }: Run): string | undefined {
+/** Why the run's call could not be started: a text for clients and the error's code, null if it is not stored.
+ *  Undefined if the call was started. */
+export function startFailure({
+  logs,
+}: Run): { reason: string; code: ErrorCode | null } | undefined {
   const entries = logs['telephony_status_callbacks'];
   if (!Array.isArray(entries)) return undefined;
   for (const entry of entries) {
     // Entries of a provider's callbacks have the id of their call.
     if (!isObject(entry) || 'call_id' in entry || !isObject(entry['data'])) continue;
-    const { error } = entry['data'];
-    if (typeof error === 'string') return error;
+    const { error: reason, code } = entry['data'];
+    if (typeof reason !== 'string') continue;
+    return { reason, code: typeof code === 'string' && isErrorCode(code) ? code : null };
   }
   return undefined;
 }

@@ -12,6 +12,7 @@ import type {
   ProviderRequest,
   WebhookReply,
 } from '../../telephony/provider/provider.ts';
+import { isUncertain } from '../../telephony/provider/rest-failure.ts';
 import { SocketMediaSession } from '../../telephony/provider/socket-media-session.ts';
 import { CLOSE } from '../../transport/media-socket.ts';
 import type { MediaTokenStore } from '../../transport/media-token.ts';
@@ -42,9 +43,6 @@ const TOKEN_MS = 60_000;
 
 /** The workflow segment of an examination call's media URL. */
 export const EXAMINATION_WORKFLOW = 'examination';
-
-/** Error codes after which the call may have been placed, or not. */
-const UNCLEAR: ReadonlySet<string> = new Set(['PROVIDER_TIMEOUT', 'PROVIDER_UNCERTAIN']);
 
 export interface ExaminationCallDeps {
   capture: CallCapture;
@@ -301,7 +299,7 @@ export class ExaminationCall {
       return true;
     } catch (error) {
       this.steps.note('dial', failed(error, dialRemedy(error)));
-      if (!UNCLEAR.has(codeOf(error) ?? '')) return this.#callId.isPast;
+      if (!isUncertain(codeOf(error))) return this.#callId.isPast;
       const known = await this.#callId.within(this.#deps.clock, DOUBT_MS_MAX, this.#cut.promise);
       return known !== undefined;
     }

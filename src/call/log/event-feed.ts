@@ -3,13 +3,21 @@
 
 import type { FeedbackItem } from './realtime-feedback.ts';
 
-/** One message of a feed. `data` is JSON. */
+/** One message of a feed. */
 export interface FeedMessage {
-  /** The cursor after this message; null for a message that is not stored. */
+  /** The cursor after this message; null for a message that is not stored, which moves no cursor. */
   id: string | null;
   /** Kind of the message; null for events of a call. */
   event: 'started' | 'completed' | null;
-  data: Record<string, unknown>;
+  data: MessageData;
+}
+
+/** JSON of a message: every one has these three. */
+export interface MessageData {
+  type: string;
+  payload: Record<string, unknown>;
+  timestamp: string;
+  [name: string]: unknown;
 }
 
 export interface EventFeed {
@@ -17,6 +25,9 @@ export interface EventFeed {
   read(): Promise<FeedMessage[]>;
   /** Whether the feed has ended: no message follows. */
   readonly isOver: boolean;
+  /** The cursor after all messages that were read; before the first read, that of the client. Empty: none, which is the
+   *  beginning. */
+  readonly place: string;
   /** Runs that are in the feed at the moment. */
   readonly runIds: Iterable<string>;
   /** A message for an item of a run that is not stored. */

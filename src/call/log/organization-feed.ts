@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './event-feed.ts';
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
 import { completedMessage } from './run-feed.ts';
+import { stamp } from './transcript.ts';
 
 /** Calls in the feed at a time. Others wait until one is over; none of their events are lost. */
 const FOLLOWED_MAX = 200;
@@ -30,6 +31,7 @@ export class OrganizationFeed implements EventFeed {
   readonly #resumed: Map<string, number>;
   /** Runs with larger ids are new. Undefined until the first read. */
   #newestId: string | undefined;
+  #place: string;
 
   /** `lastId` is the id of the client's last message; anything else counts as none. */
   constructor(store: Pick<Store, 'runs'>, organizationId: string, lastId: string | undefined) {
@@ -37,7 +39,12 @@ export class OrganizationFeed implements EventFeed {
     this.#organizationId = organizationId;
     const { newestId, cursors } = placeIn(lastId);
     this.#newestId = newestId;
+    this.#place = newestId === undefined ? '' : (lastId ?? '');
     this.#resumed = new Map(cursors.map(({ runId, seq }) => [runId, seq]));
+  }
+
+  get place(): string {
+    return this.#place;
   }
 
   get runIds(): Iterable<string> {
@@ -51,6 +58,7 @@ export class OrganizationFeed implements EventFeed {
     do {
       isMore = await this.#readPage(messages);
     } while (isMore && messages.length === 0);
+    this.#place = this.#cursors();
     return messages;
   }
 
@@ -68,7 +76,7 @@ export class OrganizationFeed implements EventFeed {
     for (const followed of all) {
       if (!followed.run.isCompleted || isFull(followed)) continue;
       this.#followed.delete(followed.run.id);
-      messages.push(completedMessage(followed.run, this.#place()));
+      messages.push(completedMessage(followed.run, this.#cursors()));
     }
     return all.some(isFull);
   }
@@ -79,7 +87,7 @@ export class OrganizationFeed implements EventFeed {
     followed.seq = event.seq;
     const item = followed.feedback.next(event);
     if (item === undefined || event.seq <= followed.toldSeq) return;
-    messages.push(feedMessageOf(followed.run, item, this.#place()));
+    messages.push(feedMessageOf(followed.run, item, this.#cursors()));
   }
 
   /** Reads the current calls, and adds new ones. */
@@ -104,7 +112,7 @@ export class OrganizationFeed implements EventFeed {
     this.#resumed.delete(run.id);
     this.#followed.set(run.id, { run, feedback: new Feedback(), seq: 0, toldSeq: toldSeq ?? 0 });
     if (isNewer(run.id, this.#newestId ?? '0')) this.#newestId = run.id;
-    return toldSeq === undefined ? [startedMessage(run, this.#place())] : [];
+    return toldSeq === undefined ? [startedMessage(run, this.#cursors())] : [];
   }
 
   liveMessage(runId: string, item: FeedbackItem): FeedMessage {
@@ -113,7 +121,7 @@ export class OrganizationFeed implements EventFeed {
   }
 
   /** The message id with all cursors: `newest;run:seq,run:seq`. */
-  #place(): string {
+  #cursors(): string {
     const cursors = [...this.#followed.values()].map(
       ({ run, seq, toldSeq }) => `${run.id}:${Math.max(seq, toldSeq)}`,
     );
@@ -122,12 +130,17 @@ export class OrganizationFeed implements EventFeed {
 }
 
 function startedMessage(run: FollowedRun, id: string): FeedMessage {
+  const { name, mode, callType } = run;
   const data = {
     workflow_run_id: run.id,
     workflow_id: run.workflowId,
-    name: run.name,
-    mode: run.mode,
-    call_type: run.callType,
+    type: 'started',
+    payload: { name, mode, call_type: callType },
+    timestamp: stamp(run.createdAt.getTime()),
+    // As in `payload`, for clients of earlier versions.
+    name,
+    mode,
+    call_type: callType,
   };
   return { id, event: 'started', data };
 }

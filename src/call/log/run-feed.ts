@@ -4,6 +4,7 @@ import type { Run } from '../../model/run.ts';
 import type { Store } from '../../store/store.ts';
 import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './event-feed.ts';
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
+import { stamp } from './transcript.ts';
 
 export class RunFeed implements EventFeed {
   readonly #store: Pick<Store, 'runs'>;
@@ -23,6 +24,10 @@ export class RunFeed implements EventFeed {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  get place(): string {
+    return `${this.#run.id}:${Math.max(this.#seq, this.#toldSeq)}`;
   }
 
   get runIds(): string[] {
@@ -54,7 +59,7 @@ export class RunFeed implements EventFeed {
     const isLast = events.length < EVENTS_MAX;
     if (isLast && (current === undefined || current.state === 'completed')) {
       this.#isOver = true;
-      messages.push(completedMessage({ ...this.#run, ...current }, null));
+      messages.push(completedMessage({ ...this.#run, ...current }, this.place));
     }
     return isLast;
   }
@@ -64,17 +69,23 @@ export class RunFeed implements EventFeed {
   }
 }
 
+/** Message about the end of a run. `endedAt` is null for a run that ended without a call. */
 export function completedMessage(
-  run: { id: string; workflowId: string; disposition: string | null },
-  id: string | null,
+  { id: runId, workflowId, disposition, createdAt, endedAt }: CompletedRun,
+  id: string,
 ): FeedMessage {
   const data = {
-    workflow_run_id: run.id,
-    workflow_id: run.workflowId,
-    disposition: run.disposition,
+    workflow_run_id: runId,
+    workflow_id: workflowId,
+    type: 'completed',
+    payload: { disposition },
+    timestamp: stamp((endedAt ?? createdAt).getTime()),
+    disposition, // As in `payload`, for clients of earlier versions.
   };
   return { id, event: 'completed', data };
 }
+
+type CompletedRun = Pick<Run, 'id' | 'workflowId' | 'disposition' | 'createdAt' | 'endedAt'>;
 
 function seqIn(lastId: string | undefined, runId: string): number {
   const [, run, seq] = /^(\d{1,19}):(\d{1,9})$/.exec(lastId ?? '') ?? [];

@@ -118,8 +118,8 @@ export class IdempotentStarts {
     if (this.#refusals.has(run.id)) throw this.#refusals.get(run.id);
     // The call may have been refused since the run was read.
     const current = isUnplaced(run) ? await this.#deps.store.runs.find(run.id) : run;
-    const reason = startFailure(current ?? run);
-    if (reason !== undefined) throw notPlaced(run, reason);
+    const failure = startFailure(current ?? run);
+    if (failure !== undefined) throw notPlaced(run, failure);
     return run;
   }
 }

@@ -1,10 +1,11 @@
 // Dials a run's call, watches it, and closes the run if the provider refuses.
 
-import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { codeOf, type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { callsRefused, callsStarted } from '../../metrics/metrics.ts';
 import type { Run } from '../../model/run.ts';
 import type { Store } from '../../store/store.ts';
+import { isUncertain } from '../../telephony/provider/rest-failure.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
 import type { AccountPace } from './account-pace.ts';
 import type { ProviderDial } from './dial.ts';
@@ -25,7 +26,7 @@ export class RunDialler {
     this.#deps = deps;
   }
 
-  /** Dials. If it throws CALL_NOT_PLACED, the run is stored and completed. */
+  /** Dials. If it throws CALL_NOT_PLACED or CALL_UNCERTAIN, the run is stored and completed. */
   async dial(placement: DialRequestOfRun): Promise<void> {
     const { dial, pace, connect, log } = this.#deps;
     const { run, route } = placement;
@@ -45,7 +46,7 @@ export class RunDialler {
       log.warn({ err: error, runId: run.id }, 'call not placed');
       await connect.unconnected.fail(call, error);
       const reason = error instanceof GatewayError ? error.message : 'unexpected error';
-      throw notPlaced(run, reason, error);
+      throw notPlaced(run, { reason, code: codeOf(error) ?? null }, error);
     }
   }
 
@@ -62,7 +63,13 @@ export class RunDialler {
   }
 }
 
-/** Error for a call that was not placed. Its facts name the stored run, so that the client finds the outcome. */
-export function notPlaced({ id, name }: Run, reason: string, cause?: unknown): GatewayError {
-  return new GatewayError('CALL_NOT_PLACED', { reason, runId: id, runName: name }, cause);
+/** Error for a call that was not placed: CALL_UNCERTAIN if `code` says that it may have been. Its facts name the stored
+ *  run, so that the client finds the outcome. */
+export function notPlaced(
+  { id, name }: Run,
+  { reason, code }: { reason: string; code: ErrorCode | null },
+  cause?: unknown,
+): GatewayError {
+  const facts = { reason, runId: id, runName: name };
+  return new GatewayError(isUncertain(code) ? 'CALL_UNCERTAIN' : 'CALL_NOT_PLACED', facts, cause);
 }

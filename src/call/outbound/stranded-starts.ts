@@ -77,9 +77,9 @@ export class StrandedStarts {
     if (run?.state !== 'initialized' || this.#isKnown(runId)) return;
     const { code, message } = new GatewayError('STORE_UNAVAILABLE');
     log.warn({ runId }, 'start closed: the database did not answer it');
-    await noteStartFailure(this.#deps, runId, message);
-    const provider = providerName.safeParse(run.mode).data;
     const fault = { code, message };
+    await noteStartFailure(this.#deps, runId, fault);
+    const provider = providerName.safeParse(run.mode).data;
     const ending = { reason: 'error', by: 'gateway', fault } as const;
     await closing.endSurely(run, provider === undefined ? ending : { ...ending, provider });
   }

@@ -68,17 +68,33 @@ export async function resolveTestAgent(
 }
 
 async function byUuid(deps: AgentDeps, organizationId: string, uuid: string): Promise<Workflow> {
-  const workflow = await deps.store.workflows.findByUuid(uuid);
-  if (workflow?.organizationId !== organizationId) throw new GatewayError('AGENT_NOT_FOUND');
-  return workflow;
+  const { workflows } = deps.store;
+  const workflow = await workflows.findByUuid(uuid);
+  if (workflow?.organizationId === organizationId) return workflow;
+  const named = await workflows.get(organizationId, uuid);
+  if (named === undefined) throw new GatewayError('AGENT_NOT_FOUND');
+  throw new GatewayError('AGENT_UUID_EXPECTED', { given: uuid, uuid: named.uuid });
 }
 
 async function byTrigger(deps: AgentDeps, organizationId: string, path: string): Promise<Workflow> {
   const trigger = await deps.store.workflows.findTrigger(path);
-  if (trigger === undefined) throw new GatewayError('TRIGGER_NOT_FOUND');
+  if (trigger === undefined) throw await noTrigger(deps, organizationId, path);
   if (trigger.workflow.organizationId !== organizationId) {
     throw new GatewayError('TRIGGER_FORBIDDEN');
   }
   if (!trigger.isActive) throw new GatewayError('TRIGGER_NOT_ACTIVE');
   return trigger.workflow;
+}
+
+/** The error for a path that is no trigger: it may be the uuid or the id of a workflow. */
+async function noTrigger(
+  { store: { workflows } }: AgentDeps,
+  organizationId: string,
+  path: string,
+): Promise<GatewayError> {
+  const byUuid = await workflows.findByUuid(path);
+  const isOwn = byUuid?.organizationId === organizationId;
+  const named = isOwn ? byUuid : await workflows.get(organizationId, path);
+  if (named === undefined) return new GatewayError('TRIGGER_NOT_FOUND');
+  return new GatewayError('TRIGGER_PATH_EXPECTED', { given: path, uuid: named.uuid });
 }

@@ -1,13 +1,13 @@
 // Similarity of names: whether one is a misspelling of another.
 
 /** Shortest name that is compared: shorter ones resemble too many others. */
-const LENGTH_MIN = 5;
+export const NAME_LENGTH_MIN = 5;
 /** Length from which two letters may be wrong. */
 const LONG = 9;
 
 /** Whether `name` is `known` with one wrong letter, or two in a long name. False for names below five letters. */
 export function isNear(name: string, known: string): boolean {
-  if (Math.min(name.length, known.length) < LENGTH_MIN) return false;
+  if (Math.min(name.length, known.length) < NAME_LENGTH_MIN) return false;
   const allowed = known.length >= LONG ? 2 : 1;
   return Math.abs(name.length - known.length) <= allowed && editsBetween(name, known) <= allowed;
 }

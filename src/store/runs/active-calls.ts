@@ -53,6 +53,7 @@ export async function runsToFollow(
   const runs = db
     .selectFrom('runs')
     .select(['id', 'workflow_id', 'name', 'mode', 'call_type', 'state', 'disposition'])
+    .select(['created_at', 'ended_at'])
     .where('organization_id', '=', organizationId)
     .orderBy('id')
     .limit(FOLLOWED_MAX);
@@ -73,6 +74,8 @@ export async function runsToFollow(
       callType: row.call_type,
       isCompleted: row.state === 'completed',
       disposition: row.disposition,
+      createdAt: row.created_at,
+      endedAt: row.ended_at,
     }));
 }
 

@@ -71,4 +71,6 @@ export interface FollowedRun {
   callType: Direction;
   isCompleted: boolean;
   disposition: string | null;
+  createdAt: Date;
+  endedAt: Date | null;
 }

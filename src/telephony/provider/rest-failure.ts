@@ -2,7 +2,7 @@
 // provider's code and message for API clients. Each provider parses its own answers (`ProviderFault`).
 
 import type { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import { parseJson } from '../../std/json.ts';
 import type { RestResponse } from './rest-client.ts';
@@ -60,6 +60,11 @@ export function restFailure(
   }
   const isAuth = fault.class === 'auth' || status === 401 || status === 403;
   return new GatewayError(isAuth ? 'PROVIDER_AUTH' : 'PROVIDER_REFUSED', facts);
+}
+
+/** Whether a request that failed with this code may have taken effect: a dial may have placed its call. */
+export function isUncertain(code: ErrorCode | null | undefined): boolean {
+  return code === 'PROVIDER_UNCERTAIN' || code === 'PROVIDER_TIMEOUT';
 }
 
 /** The error for stored credentials that do not match this provider's schema. */

@@ -7,7 +7,7 @@ import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemRandom } from '../../std/random.ts';
-import { upgradeRefusal } from '../upgrade-refusal.ts';
+import { type RefusalStatus, upgradeRefusal } from '../upgrade-refusal.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
@@ -18,14 +18,14 @@ const KEY_BYTES = 16;
 export function answerUpgrade(request: IncomingMessage): { text: string; isOpen: boolean } {
   const { method, headers } = request;
   const key = headers['sec-websocket-key'] ?? '';
-  if (method !== 'GET') return refusal('405 Method Not Allowed', 'Allow: GET\r\n');
+  if (method !== 'GET') return refusal('405 Method Not Allowed', 'Allow: GET');
   const isUpgrade = headers.upgrade?.toLowerCase() === 'websocket';
-  if (!isUpgrade || !KEY.test(key)) return refusal('400 Bad Request', '');
+  if (!isUpgrade || !KEY.test(key)) return refusal('400 Bad Request');
   if (headers['sec-websocket-version'] !== '13') {
-    return refusal('426 Upgrade Required', 'Sec-WebSocket-Version: 13\r\n');
+    return refusal('426 Upgrade Required', 'Sec-WebSocket-Version: 13');
   }
   const protocol = headers['sec-websocket-protocol']?.split(',', 1)[0]?.trim();
-  if (protocol !== undefined && !TOKEN.test(protocol)) return refusal('400 Bad Request', '');
+  if (protocol !== undefined && !TOKEN.test(protocol)) return refusal('400 Bad Request');
   const lines = [
     'HTTP/1.1 101 Switching Protocols',
     'Upgrade: websocket',
@@ -90,6 +90,6 @@ function acceptOf(key: string): string {
     .digest('base64');
 }
 
-function refusal(status: string, header: string): { text: string; isOpen: boolean } {
-  return { text: upgradeRefusal(status, header), isOpen: false };
+function refusal(status: RefusalStatus, header?: string): { text: string; isOpen: boolean } {
+  return { text: upgradeRefusal(status, header === undefined ? {} : { header }), isOpen: false };
 }

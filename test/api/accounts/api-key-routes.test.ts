@@ -46,7 +46,10 @@ describe('API keys', () => {
       message: 'API key archived successfully',
     });
     const refused = await call('GET', `/api/v1${ROOT}`, { key });
-    expect([refused.status, refused.body]).toEqual([401, { detail: 'Invalid or expired API key' }]);
+    expect([refused.status, refused.body]).toEqual([
+      401,
+      { detail: 'Invalid or expired API key', code: 'API_KEY_INVALID' },
+    ]);
     expect(ids(await ok('GET', ROOT))).not.toContain(id);
     expect(ids(await ok('GET', `${ROOT}?include_archived=false`))).not.toContain(id);
     const all = await ok('GET', `${ROOT}?include_archived=true`);
@@ -69,7 +72,11 @@ describe('API keys', () => {
       ['PUT', `${ROOT}/${id}/reactivate`],
     ] as const) {
       const { status, body } = await call(method, `/api/v1${path}`, { key });
-      expect([path, status, body]).toEqual([path, 404, { detail: 'API key not found' }]);
+      expect([path, status, body]).toEqual([
+        path,
+        404,
+        { detail: 'API key not found', code: 'API_KEY_NOT_FOUND' },
+      ]);
     }
   });
 });

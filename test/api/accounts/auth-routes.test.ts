@@ -43,7 +43,10 @@ describe('signing up', () => {
   it('with an email that is registered is 409, upper and lower case alike', async () => {
     await post('signup', ada);
     const { status, body } = await post('signup', { ...ada, email: 'ADA@EXAMPLE.COM' });
-    expect([status, body]).toEqual([409, { detail: 'Email already registered' }]);
+    expect([status, body]).toEqual([
+      409,
+      { detail: 'Email already registered', code: 'EMAIL_TAKEN' },
+    ]);
   });
 
   it.each([
@@ -75,13 +78,16 @@ describe('signing up', () => {
     const again = await post('signup', { ...ada, email: 'b@example.com' }, { key });
     expect([again.status, again.body]).toEqual([
       409,
-      { detail: 'The user of this API key has a log-in already' },
+      { detail: 'The user of this API key has a log-in already', code: 'LOG_IN_EXISTS' },
     ]);
   });
 
   it('with a bad API key is 401', async () => {
     const { status, body } = await post('signup', ada, { key: 'wrong' });
-    expect([status, body]).toEqual([401, { detail: 'Invalid or expired API key' }]);
+    expect([status, body]).toEqual([
+      401,
+      { detail: 'Invalid or expired API key', code: 'API_KEY_INVALID' },
+    ]);
   });
 });
 
@@ -103,7 +109,10 @@ describe('logging in', () => {
       { ...ada, email: 'nobody@example.com' },
     ]) {
       const answer = await post('login', body);
-      expect([answer.status, answer.body]).toEqual([401, { detail: 'Invalid email or password' }]);
+      expect([answer.status, answer.body]).toEqual([
+        401,
+        { detail: 'Invalid email or password', code: 'LOG_IN_REFUSED' },
+      ]);
     }
   });
 
@@ -127,6 +136,7 @@ describe('who asks', () => {
       {
         detail:
           'Authorization header required. Send an API key in X-API-Key, or a token in Authorization',
+        code: 'CREDENTIALS_MISSING',
       },
     ]);
   });
@@ -135,18 +145,25 @@ describe('who asks', () => {
     const { token } = (await post('signup', ada)).body;
     for (const bad of [`${token}x`, 'a.b.c', 'wrong', '']) {
       const { status, body } = await call('GET', '/api/v1/auth/me', asBearer(bad));
-      expect([bad, status, body]).toEqual([bad, 401, { detail: 'Invalid or expired token' }]);
+      expect([bad, status, body]).toEqual([
+        bad,
+        401,
+        { detail: 'Invalid or expired token', code: 'TOKEN_INVALID' },
+      ]);
     }
     served.test.clock.advance(721 * 3_600_000);
     const { status, body } = await call('GET', '/api/v1/auth/me', asBearer(token));
-    expect([status, body]).toEqual([401, { detail: 'Invalid or expired token' }]);
+    expect([status, body]).toEqual([
+      401,
+      { detail: 'Invalid or expired token', code: 'TOKEN_INVALID' },
+    ]);
   });
 
   it('is 401 with the token of a user who is gone', async () => {
     const { token, user } = (await post('signup', ada)).body;
     await served.test.sql('delete from users where id = $1', [user.id]);
     const { status, body } = await call('GET', '/api/v1/auth/me', asBearer(token));
-    expect([status, body]).toEqual([401, { detail: 'User not found' }]);
+    expect([status, body]).toEqual([401, { detail: 'User not found', code: 'USER_NOT_FOUND' }]);
   });
 
   it('is 401 with a key that is bad or archived', async () => {
@@ -155,7 +172,10 @@ describe('who asks', () => {
     await ok('DELETE', `/user/api-keys/${id}`);
     for (const bad of [key, 'wrong']) {
       const { status, body } = await call('GET', '/api/v1/auth/me', { key: bad });
-      expect([status, body]).toEqual([401, { detail: 'Invalid or expired API key' }]);
+      expect([status, body]).toEqual([
+        401,
+        { detail: 'Invalid or expired API key', code: 'API_KEY_INVALID' },
+      ]);
     }
   });
 
@@ -166,7 +186,10 @@ describe('who asks', () => {
     // A key is read once a second.
     await vi.waitFor(async () => {
       const { status, body } = await call('GET', '/api/v1/auth/me', { key });
-      expect([status, body]).toEqual([401, { detail: 'Invalid or expired API key' }]);
+      expect([status, body]).toEqual([
+        401,
+        { detail: 'Invalid or expired API key', code: 'API_KEY_INVALID' },
+      ]);
     });
   });
 
@@ -357,7 +380,10 @@ describe('where sign-up is closed', () => {
 
   it('signing up is 403, but not for who has an API key', async () => {
     const stranger = await closed.call('POST', '/api/v1/auth/signup', { key: null, body: ada });
-    expect([stranger.status, stranger.body]).toEqual([403, { detail: 'Signup is disabled' }]);
+    expect([stranger.status, stranger.body]).toEqual([
+      403,
+      { detail: 'Signup is disabled', code: 'SIGN_UP_CLOSED' },
+    ]);
     const owner = await closed.call('POST', '/api/v1/auth/signup', { body: ada });
     expect(owner.status).toBe(200);
   });
@@ -379,7 +405,11 @@ describe('where another service checks credentials', () => {
     ] as const) {
       for (const options of [{}, { key: null }]) {
         const { status, body } = await foreign.call(method, `/api/v1/auth/${path}`, options);
-        expect([path, status, body]).toEqual([path, 404, { detail: 'Not found' }]);
+        expect([path, status, body]).toEqual([
+          path,
+          404,
+          { detail: 'Not found', code: 'LOG_IN_ELSEWHERE' },
+        ]);
       }
     }
   });

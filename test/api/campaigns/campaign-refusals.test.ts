@@ -49,7 +49,10 @@ describe('a new campaign with everything wrong', () => {
       create(Object.assign(wish, change));
     expect((await next({ name: '' }))[0]).toBe(422);
     expect(await next({ name: 'x' })).toEqual([404, 'Workflow not found']);
-    expect(await next({ workflow_id: harness.workflowId })).toEqual([400, 'Invalid key format']);
+    expect(await next({ workflow_id: harness.workflowId })).toEqual([
+      400,
+      expect.stringMatching(/^Invalid key format: source_id /),
+    ]);
     expect((await next({ source_id: `campaigns/${own}/none.csv` }))[1]).toMatch(
       /^Failed to access/,
     );

@@ -184,7 +184,7 @@ describe('the runs of a campaign', () => {
     );
     expect(await harness.refusal('GET', `/campaign/${id}/runs?filters=${unknown}`)).toEqual([
       403,
-      "Invalid attribute 'runId'",
+      "Invalid attribute 'runId'. Must be one of: dateRange, dispositionCode, duration, status, tokenUsage",
     ]);
   });
 });

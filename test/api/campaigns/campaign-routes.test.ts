@@ -176,7 +176,10 @@ describe('a campaign is refused with', () => {
       'campaigns/../a.csv',
       `campaigns/${own}/../${own}/a.csv`,
     ]) {
-      expect(await created({ source_id: sourceId }), sourceId).toEqual([400, 'Invalid key format']);
+      expect(await created({ source_id: sourceId }), sourceId).toEqual([
+        400,
+        expect.stringMatching(/^Invalid key format: source_id must be the file_key of /),
+      ]);
     }
     const foreign = `campaigns/${Number(own) + 1}/a.csv`;
     await served.deps.files.write(foreign, Buffer.from('phone_number,name\n+14155550100,A\n'));

@@ -69,11 +69,14 @@ describe('a campaign', () => {
   it('cannot be replaced, archived or stopped', async () => {
     for (const method of ['PUT', 'POST'] as const) {
       const { status, body } = await call(method, `/api/v1/campaign/${id}`);
-      expect([status, body]).toEqual([405, { detail: 'Method Not Allowed' }]);
+      expect([status, body]).toEqual([
+        405,
+        { detail: 'Method Not Allowed', code: 'METHOD_NOT_ALLOWED' },
+      ]);
     }
     for (const name of ['archive', 'stop']) {
       const { status, body } = await call('POST', `/api/v1/campaign/${id}/${name}`);
-      expect([status, body]).toEqual([404, { detail: 'Not Found' }]);
+      expect([status, body]).toEqual([404, { detail: 'Not Found', code: 'PATH_NOT_FOUND' }]);
     }
     expect((await ok('GET', `/campaign/${id}`)).state).toBe('created');
   });

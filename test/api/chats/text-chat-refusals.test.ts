@@ -60,7 +60,7 @@ describe.each(operations)('%s of a text chat session%s', (method, path, body) =>
     const { workflow_run_id: id } = await ok('POST', sessions, {});
     const { id: other } = await agent('Other');
     const { apiKey: key } = await served.stranger();
-    const missing = [404, { detail: 'Text chat session not found' }];
+    const missing = [404, { detail: 'Text chat session not found', code: 'TEXT_CHAT_NOT_FOUND' }];
     expect(await answer(method, `${sessions}/999999${path}`, { body })).toEqual(missing);
     const elsewhere = `/workflow/${other}/text-chat/sessions/${id}${path}`;
     expect(await answer(method, elsewhere, { body })).toEqual(missing);
@@ -72,14 +72,14 @@ describe.each(operations)('%s of a text chat session%s', (method, path, body) =>
     const { id } = await ok('POST', `/workflow/${workflowId}/runs`, { mode: 'ari', name: 'a' });
     expect(await answer(method, `${sessions}/${id}${path}`, { body })).toEqual([
       400,
-      { detail: 'Workflow run is not a text chat session' },
+      { detail: 'Workflow run is not a text chat session', code: 'RUN_NOT_TEXT_CHAT' },
     ]);
   });
 
   it('is 404 for a run that is no number', async () => {
     expect(await answer(method, `${sessions}/x${path}`, { body })).toEqual([
       404,
-      { detail: 'Text chat session not found' },
+      { detail: 'Text chat session not found', code: 'TEXT_CHAT_NOT_FOUND' },
     ]);
   });
 });
@@ -87,7 +87,7 @@ describe.each(operations)('%s of a text chat session%s', (method, path, body) =>
 describe('a text chat session', () => {
   it('is not begun with an agent that is not there, foreign or archived: 404', async () => {
     const { apiKey: key } = await served.stranger();
-    const missing = [404, { detail: 'Workflow not found' }];
+    const missing = [404, { detail: 'Workflow not found', code: 'AGENT_NOT_FOUND' }];
     expect(await answer('POST', '/workflow/999999/text-chat/sessions', { body: {} })).toEqual(
       missing,
     );
@@ -95,7 +95,7 @@ describe('a text chat session', () => {
     await ok('PUT', `/workflow/${workflowId}/status`, { status: 'archived' });
     expect(await answer('POST', sessions, { body: {} })).toEqual([
       404,
-      { detail: 'Workflow is not active' },
+      { detail: 'Workflow is not active', code: 'AGENT_NOT_ACTIVE' },
     ]);
   });
 
@@ -109,7 +109,7 @@ describe('a text chat session', () => {
     ] as const) {
       expect(await answer('POST', `${sessions}/${id}/${path}`, { body })).toEqual([
         400,
-        { detail: message },
+        { detail: message, code: 'TEXT_CHAT_ENDED' },
       ]);
     }
   });
@@ -138,7 +138,8 @@ describe('a text chat session', () => {
       body,
       headers,
     } = await call('POST', `/api/v1${sessions}/${id}/messages`, { body: { text: 'hello' } });
-    expect([told, body]).toEqual([status, { detail }]);
-    expect(headers['retry-after']).toBe(status === 503 ? '5' : undefined);
+    const retryAfter = status === 503 ? 5 : undefined;
+    expect([told, body]).toEqual([status, { detail, code, retry_after: retryAfter }]);
+    expect(headers['retry-after']).toBe(retryAfter?.toString());
   });
 });

@@ -125,7 +125,10 @@ describe('a text chat session', () => {
       [`/${id}/rewind`, {}],
     ] as const) {
       const { status, body: answer } = await post(path, body);
-      expect([status, answer]).toEqual([400, { detail: 'Text chat session has ended' }]);
+      expect([status, answer]).toEqual([
+        400,
+        { detail: 'Text chat session has ended', code: 'TEXT_CHAT_ENDED' },
+      ]);
     }
   });
 
@@ -140,7 +143,11 @@ describe('a text chat session', () => {
       const message = 'Text chat session revision conflict';
       expect([status, answer]).toEqual([
         409,
-        { detail: { message, expected_revision: 7, actual_revision: 2 }, message },
+        {
+          detail: { message, expected_revision: 7, actual_revision: 2 },
+          code: 'TEXT_CHAT_CONFLICT',
+          message,
+        },
       ]);
     }
   });
@@ -154,7 +161,10 @@ describe('a text chat session', () => {
     const paths = [`${sessions}/999999`, `/workflow/${other.id}/text-chat/sessions/${id}`];
     for (const path of paths) {
       const { status, body } = await served.call('GET', `/api/v1${path}`);
-      expect([status, body]).toEqual([404, { detail: 'Text chat session not found' }]);
+      expect([status, body]).toEqual([
+        404,
+        { detail: 'Text chat session not found', code: 'TEXT_CHAT_NOT_FOUND' },
+      ]);
     }
     const empty = await served.ok('POST', `/workflow/${workflowId}/runs`, {
       mode: 'textchat',
@@ -166,7 +176,10 @@ describe('a text chat session', () => {
   it('is not taken back to a turn that it does not have', async () => {
     const { workflow_run_id: id } = await served.ok('POST', sessions, {});
     const { status, body } = await post(`/${id}/rewind`, { cursor_turn_id: 'turn_0' });
-    expect([status, body]).toEqual([404, { detail: 'Turn not found in text chat session' }]);
+    expect([status, body]).toEqual([
+      404,
+      { detail: 'Turn not found in text chat session', code: 'TEXT_CHAT_TURN_NOT_FOUND' },
+    ]);
   });
 
   it('wants a context of a bounded size', async () => {

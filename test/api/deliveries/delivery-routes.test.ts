@@ -92,7 +92,10 @@ describe('webhook deliveries', () => {
     const [{ id }] = (await ok('GET', ROOT)).deliveries;
     const { apiKey: key } = await served.stranger();
     expect((await call('GET', `/api/v1${ROOT}`, { key })).body.total_count).toBe(0);
-    const missing = { status: 404, body: { detail: 'Webhook delivery not found' } };
+    const missing = {
+      status: 404,
+      body: { detail: 'Webhook delivery not found', code: 'DELIVERY_NOT_FOUND' },
+    };
     expect(await call('GET', `/api/v1${ROOT}/${id}`, { key })).toMatchObject(missing);
     const again = await call('POST', `/api/v1${ROOT}/${id}/redeliver`, { key });
     expect(again).toMatchObject(missing);

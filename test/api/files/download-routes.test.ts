@@ -216,7 +216,10 @@ describe('links for those who hold a key', () => {
   it('are refused for files of others and for keys of no run', async () => {
     const { apiKey } = await served.stranger();
     const theirs = await signed(`recordings/${runId}/user.wav`, '', apiKey);
-    expect([theirs.status, theirs.body]).toEqual([403, { detail: 'Access denied' }]);
+    expect([theirs.status, theirs.body]).toEqual([
+      403,
+      { detail: 'Access denied', code: 'FILE_FORBIDDEN' },
+    ]);
     for (const key of [
       '../secret.key',
       'recordings/x.wav',
@@ -224,7 +227,10 @@ describe('links for those who hold a key', () => {
       'a'.repeat(400),
     ]) {
       const { status, body } = await signed(key);
-      expect([status, body]).toEqual([400, { detail: 'Invalid key format' }]);
+      expect([status, body]).toEqual([
+        400,
+        { detail: 'Invalid key format', code: 'FILE_KEY_INVALID' },
+      ]);
     }
   });
 

@@ -330,7 +330,10 @@ describe('over a connection', () => {
     out.end(Buffer.alloc(200_000));
     const message = await answer;
     expect(message.statusCode).toBe(413);
-    expect(JSON.parse(await text(message))).toEqual({ detail: expect.stringContaining('1000') });
+    expect(JSON.parse(await text(message))).toEqual({
+      detail: expect.stringContaining('1000'),
+      code: 'FILE_OVERSIZED',
+    });
   });
 });
 

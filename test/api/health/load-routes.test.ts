@@ -54,7 +54,11 @@ describe('without a secret in the settings', () => {
       });
       expect([status, body]).toEqual([
         503,
-        { detail: 'Set PATCHBAY_DEVOPS_SECRET to read these figures' },
+        {
+          detail: 'Set PATCHBAY_DEVOPS_SECRET to read these figures',
+          code: 'DEVOPS_SECRET_UNSET',
+          retry_after: 5,
+        },
       ]);
     }
   });

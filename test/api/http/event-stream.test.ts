@@ -14,12 +14,15 @@ import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 class Queue implements EventFeed {
   readonly waiting: FeedMessage[] = [];
   readonly runIds = ['1'];
+  place = '1:0';
   isOver = false;
   reads = 0;
 
   read(): Promise<FeedMessage[]> {
     this.reads += 1;
-    return Promise.resolve(this.waiting.splice(0));
+    const messages = this.waiting.splice(0);
+    this.place = messages.at(-1)?.id ?? this.place;
+    return Promise.resolve(messages);
   }
 
   liveMessage(_runId: string, item: FeedbackItem): FeedMessage {
@@ -54,10 +57,11 @@ function begin(lifeMs = 3_600_000) {
   return { clock, feed, live, wire, response, stream, over };
 }
 
+const STAMP = '2026-01-15T09:00:00.000+00:00';
 const message = (n: number, more = ''): FeedMessage => ({
   id: `1:${n}`,
   event: null,
-  data: { n, more },
+  data: { type: 'rtf-bot-text', payload: { n, more }, timestamp: STAMP },
 });
 
 async function pass(clock: FakeClock, ms: number): Promise<void> {
@@ -74,7 +78,9 @@ describe('an event stream', () => {
     feed.waiting.push(message(1));
     await pass(clock, 14_000);
     expect(wire.text).not.toContain(': still here');
-    expect(wire.text).toContain('id: 1:1\ndata: {"n":1,"more":""}\n\n');
+    expect(wire.text).toContain(
+      `id: 1:1\ndata: {"type":"rtf-bot-text","payload":{"n":1,"more":""},"timestamp":"${STAMP}"}\n\n`,
+    );
     await pass(clock, 31_000);
     expect(wire.text.match(/: still here\n\n/g)).toHaveLength(2);
   });
@@ -110,7 +116,7 @@ describe('an event stream', () => {
     wire.isReading = true;
     wire.resume();
     await settle();
-    expect(wire.text).toContain('event: closed\ndata: {"reason":"slow"}\n\n');
+    expect(closedIn(wire.text)).toMatchObject({ type: 'closed', payload: { reason: 'slow' } });
   });
 
   it('drops interim words before anything else that is not kept', async () => {
@@ -161,7 +167,39 @@ describe('an event stream', () => {
     expect(wire.text).not.toContain('closed');
     await pass(clock, 2_000);
     await over;
-    expect(wire.text).toContain('event: closed\ndata: {"reason":"lifetime"}\n\n');
+    expect(closedIn(wire.text)).toEqual({
+      type: 'closed',
+      payload: { reason: 'lifetime' },
+      timestamp: expect.stringMatching(/^\d{4}-.*\+00:00$/),
+      reason: 'lifetime',
+    });
+    expect(wire.text).toContain('id: 1:0\nevent: closed\n');
+  });
+
+  it('repeats the last id with what is not stored, which moves nobody on', async () => {
+    const { clock, feed, live, wire } = begin();
+    feed.waiting.push(message(1));
+    await pass(clock, 500);
+    live.emit('1', { type: 'rtf-user-mute-started', payload: {}, timestamp: STAMP });
+    await pass(clock, 500);
+    expect(wire.text).toContain('id: 1:1\ndata: {"type":"rtf-user-mute-started"');
+  });
+
+  // What was read and not written would never be sent.
+  it('closes with the id of the last message that was written', async () => {
+    const { clock, feed, stream, wire, over } = begin();
+    await settle();
+    wire.isReading = false;
+    for (let n = 0; n < 50; n++) feed.waiting.push(message(n, 'x'.repeat(1_000)));
+    await pass(clock, 2_000);
+    stream.close('closing');
+    wire.isReading = true;
+    wire.resume();
+    await over;
+    const told = [...wire.text.matchAll(/id: (1:\d+)\n/g)].map(([, id]) => id);
+    expect(told.length).toBeLessThan(50);
+    expect(told.at(-1)).toBe(told.at(-2));
+    expect(wire.text).toContain(`id: ${told.at(-1)}\nevent: closed\n`);
   });
 
   it('leaves no timer and no watcher behind', async () => {
@@ -178,3 +216,8 @@ describe('an event stream', () => {
     expect(feed.reads).toBe(before);
   });
 });
+
+/** Data of the message that ends the stream. */
+function closedIn(text: string): unknown {
+  return JSON.parse(/event: closed\ndata: (.*)\n\n$/.exec(text)?.[1] ?? 'null');
+}

@@ -31,6 +31,26 @@ describe('a field that is in no schema', () => {
     expect(misspelledField(schema, { name: 'a', ...data })).toBeUndefined();
   });
 
+  // `phone` was ignored: the call went to the organization's test number.
+  it.each<[object, z.ZodType, string | undefined]>([
+    [{ phone: '+1' }, z.object({ phone_number: z.string().nullish() }), 'phone_number'],
+    [{ number: '+1' }, z.object({ phone_number: z.string() }), 'phone_number'],
+    [{ number: '+1' }, z.object({ address: z.string() }), 'address'],
+    [{ phone_number: '+1' }, z.object({ address: z.string() }), 'address'],
+    [
+      { definition: {} },
+      z.object({ workflow_definition: z.object({}).optional() }),
+      'workflow_definition',
+    ],
+    [{ definition: {} }, z.object({ definition: z.object({}) }), undefined],
+    [{ source: 'a' }, z.object({ source_id: z.string() }), 'source_id'],
+    [{ source: 'a' }, z.object({ source_id: z.string().optional() }), undefined],
+    [{ phone: '+1' }, z.object({ phone_number: z.string().or(z.null()) }), 'phone_number'],
+    [{ phone: '+1', phone_number: '+2' }, z.object({ phone_number: z.string() }), undefined],
+  ])('by another name is named with the one that was meant: %j', (data, body, meant) => {
+    expect(misspelledField(body, data)?.meant).toBe(meant);
+  });
+
   it('is ignored where the schema keeps unknown fields', () => {
     expect(misspelledField(z.looseObject({ known_name: z.string() }), { know_name: 'a' })).toBe(
       undefined,

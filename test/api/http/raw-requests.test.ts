@@ -26,14 +26,17 @@ async function sent(bytes: string): Promise<{ status: number; body: unknown }> {
 
 describe('bytes that are no request', () => {
   it('are 400 in the form of every error', async () => {
-    expect(await sent('GARBAGE\r\n\r\n')).toEqual({ status: 400, body: { detail: 'Bad Request' } });
+    expect(await sent('GARBAGE\r\n\r\n')).toEqual({
+      status: 400,
+      body: { detail: 'Bad Request', code: 'BAD_REQUEST' },
+    });
   });
 
   it('are 431 with headers that are too long', async () => {
     const long = `GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
     expect(await sent(long)).toEqual({
       status: 431,
-      body: { detail: 'Request Header Fields Too Large' },
+      body: { detail: 'Request Header Fields Too Large', code: 'HEADERS_OVERSIZED' },
     });
   });
 
@@ -45,18 +48,24 @@ describe('bytes that are no request', () => {
     const request = `GET /api/v1/health HTTP/${version}\r\n${hosts}Connection: close\r\n\r\n`;
     const answer = await sent(request);
     expect(answer.status).toBe(status);
-    if (status === 400) expect(answer.body).toEqual({ detail: 'Bad Request' });
+    if (status === 400) expect(answer.body).toEqual({ detail: 'Bad Request', code: 'BAD_REQUEST' });
   });
 
   it('are 405 for a tunnel, which only proxies open', async () => {
     const request = 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n';
-    expect(await sent(request)).toEqual({ status: 405, body: { detail: 'Method Not Allowed' } });
+    expect(await sent(request)).toEqual({
+      status: 405,
+      body: { detail: 'Method Not Allowed', code: 'METHOD_NOT_ALLOWED' },
+    });
   });
 
   it('are 417 with an expectation that is not met', async () => {
     const request =
       'POST /api/v1/auth/login HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\nContent-Length: 2\r\n\r\n{}';
-    expect(await sent(request)).toEqual({ status: 417, body: { detail: 'Expectation Failed' } });
+    expect(await sent(request)).toEqual({
+      status: 417,
+      body: { detail: 'Expectation Failed', code: 'EXPECTATION_FAILED' },
+    });
   });
 });
 

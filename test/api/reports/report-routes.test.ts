@@ -228,7 +228,10 @@ describe('the report of a day', () => {
       const missing = await call('GET', `${day}&workflow_id=999999`);
       const wrong = await call('GET', `${day}&workflow_id=x`);
       expect([foreign.status, missing.status, wrong.status]).toEqual([404, 404, 422]);
-      expect(missing.body).toEqual({ detail: 'Workflow with id 999999 not found' });
+      expect(missing.body).toEqual({
+        detail: 'Workflow with id 999999 not found',
+        code: 'WORKFLOW_NOT_FOUND',
+      });
     }
   });
 

@@ -80,7 +80,7 @@ describe("the organization's runs", () => {
     expect(await refusal('filters=x')).toEqual([400, 'Invalid filter format']);
     expect(await refusal(filters({ attribute: 'secret', type: 't', value: {} }))).toEqual([
       403,
-      "Invalid attribute 'secret'",
+      `Invalid attribute 'secret'. Must be one of: dateRange, dispositionCode, duration, status, tokenUsage, runId, workflowId, campaignId, callTags, callerNumber, calledNumber, callDirection, callChannel`,
     ]);
   });
 

@@ -50,7 +50,13 @@ const ofText: typeof ofType = {
 };
 const ofFormat: typeof ofType = {
   'date-time': [['soon', 'datetime_parsing', 'Input should be a valid datetime']],
-  uri: [['pbx', 'url_parsing', 'Input should be a valid URL']],
+  uri: [
+    [
+      'pbx.example.com',
+      'url_parsing',
+      'Input should be a valid URL: it must begin with http:// or https://',
+    ],
+  ],
 };
 
 export function breaksOf({ place, isRequired, keywords }: Rule): Break[] {
@@ -83,9 +89,10 @@ function choiceBreaks({ enum: choices, const: only }: Schema): Fault[] {
 
 function tagBreaks({ tag, tags }: Schema): Fault[] {
   const known = (tags as string[]).map((each) => `'${each}'`).join(', ');
+  const untagged = `Unable to extract tag using discriminator '${tag}'`;
   const ofNone = `Input tag 'nope' found using '${tag}' does not match any of the expected tags`;
   return [
-    [{}, 'union_tag_not_found', `Unable to extract tag using discriminator '${tag}'`],
+    [{}, 'union_tag_not_found', `${untagged}. Field required: ${tag}, one of ${known}`],
     [{ [String(tag)]: 'nope' }, 'union_tag_invalid', `${ofNone}: ${known}`],
   ];
 }

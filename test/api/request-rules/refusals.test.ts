@@ -104,7 +104,9 @@ function send(
 function faultsOf({ status, text, body }: Answer, { rule, broken: { type, msg } }: Case): string[] {
   const secrets = [SECRET, ...Object.values(SECRETS)].filter((secret) => text.includes(secret));
   if (secrets.length > 0) return [`shows ${secrets.join()}`];
-  if (status !== 422 || !Array.isArray(body.detail)) return [`${status} ${text}`];
+  if (status !== 422 || body.code !== 'REQUEST_INVALID' || !Array.isArray(body.detail)) {
+    return [`${status} ${text}`];
+  }
   const place = rule.place.replace(/[<>]/g, '').split('.');
   const loc = JSON.stringify(place.map((each) => (each === '0' ? 0 : each)));
   const items: Schema[] = body.detail.filter(isObject);

@@ -88,7 +88,10 @@ describe('hanging up', () => {
       await call('POST', path(run.id, '999999')),
       await call('POST', path(run.id), { key }),
     ]) {
-      expect([answer.status, answer.body]).toEqual([404, { detail: 'Workflow run not found' }]);
+      expect([answer.status, answer.body]).toEqual([
+        404,
+        { detail: 'Workflow run not found', code: 'RUN_NOT_FOUND' },
+      ]);
     }
     expect(served.callService.hungUp).toHaveLength(before);
   });

@@ -86,7 +86,18 @@ describe('the events of a run', () => {
     await served.test.store.runs.patch(run.id, stored.completed());
     await until(() => client.isOver);
     expect(client.words).toEqual(['t1', 't2', 'completed']);
-    expect(client.heard.at(-1)?.data).toMatchObject({ disposition: 'user_qualified' });
+    expect(client.heard.at(-1)).toEqual({
+      id: `${run.id}:2`,
+      event: 'completed',
+      data: {
+        workflow_run_id: run.id,
+        workflow_id: stored.workflowId,
+        type: 'completed',
+        payload: { disposition: 'user_qualified' },
+        timestamp: expect.stringMatching(/\+00:00$/),
+        disposition: 'user_qualified',
+      },
+    });
     expect(streams.count).toBe(0);
   });
 
@@ -117,7 +128,7 @@ describe('the events of a run', () => {
       expect(client.words).toContain('rtf-bot-started-speaking');
     });
     const told = client.heard.at(-1);
-    expect([told?.id, told?.data['workflow_run_id']]).toEqual([undefined, run.id]);
+    expect([told?.id, told?.data['workflow_run_id']]).toEqual([`${run.id}:1`, run.id]);
   });
 
   it('of a call of another node are found in the store', async () => {
@@ -221,6 +232,6 @@ describe('a stream', () => {
     const failing = vi.spyOn(runs, 'eventsAfter').mockRejectedValue(new Error('away'));
     await until(() => client.isOver);
     failing.mockRestore();
-    expect(client.heard.at(-1)?.data).toEqual({ reason: 'unavailable' });
+    expect(client.heard.at(-1)?.data).toMatchObject({ payload: { reason: 'unavailable' } });
   });
 });

@@ -235,7 +235,7 @@ describe('the runs of a workflow', () => {
     for (const attribute of ['runId', 'callTags', 'toString']) {
       expect(await refusal(path + filters({ attribute, type: 't', value: {} }))).toEqual([
         403,
-        `Invalid attribute '${attribute}'`,
+        `Invalid attribute '${attribute}'. Must be one of: dateRange, dispositionCode, duration, status, tokenUsage`,
       ]);
     }
   });

@@ -90,7 +90,10 @@ describe('starting a call', () => {
       { type: 'missing', loc: ['header', 'X-API-Key'], msg: 'Field required', input: null },
     ]);
     const wrong = await call('POST', '/api/v1/public/agent/x', { body, key: 'wrong' });
-    expect([wrong.status, wrong.body]).toEqual([401, { detail: 'Invalid API key' }]);
+    expect([wrong.status, wrong.body]).toEqual([
+      401,
+      { detail: 'Invalid API key', code: 'AGENT_API_KEY_INVALID' },
+    ]);
     const bearer = await call('POST', '/api/v1/public/agent/x', {
       body,
       key: null,
@@ -133,8 +136,10 @@ describe('starting a call', () => {
   ])('is refused with %s as %i', async (code, status, detail, facts) => {
     served.callService.refusal = new GatewayError(code, facts);
     const answer = await call('POST', '/api/v1/public/agent/x', { body });
-    expect([answer.status, answer.body]).toEqual([status, { detail }]);
-    expect(answer.headers['retry-after']).toBe([429, 503].includes(status) ? '5' : undefined);
+    const retryAfter = [429, 503].includes(status) ? 5 : undefined;
+    const refusal = { detail, code, retry_after: retryAfter };
+    expect([answer.status, answer.body]).toEqual([status, refusal]);
+    expect(answer.headers['retry-after']).toBe(retryAfter?.toString());
   });
 
   it('with a context that is larger than calls can use is refused', async () => {
@@ -148,17 +153,21 @@ describe('starting a call', () => {
     expect(served.callService.started).toEqual([]);
   });
 
-  it('names the stored run of a call that could not be placed', async () => {
-    const facts = { reason: 'no', runId: '7', runName: 'WR-API-0007' };
-    served.callService.refusal = new GatewayError('CALL_NOT_PLACED', facts);
-    const answer = await call('POST', '/api/v1/public/agent/x', { body });
-    expect([answer.status, answer.body]).toEqual([
-      400,
-      {
-        detail: 'Failed to initiate call: no',
-        workflow_run_id: '7',
-        workflow_run_name: 'WR-API-0007',
-      },
-    ]);
-  });
+  it.each(['CALL_NOT_PLACED', 'CALL_UNCERTAIN'] as const)(
+    'names its stored run as %s',
+    async (code) => {
+      const facts = { reason: 'no', runId: '7', runName: 'WR-API-0007' };
+      served.callService.refusal = new GatewayError(code, facts);
+      const answer = await call('POST', '/api/v1/public/agent/x', { body });
+      expect([answer.status, answer.body]).toEqual([
+        400,
+        {
+          detail: 'Failed to initiate call: no',
+          code,
+          workflow_run_id: '7',
+          workflow_run_name: 'WR-API-0007',
+        },
+      ]);
+    },
+  );
 });

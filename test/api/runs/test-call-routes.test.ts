@@ -70,7 +70,11 @@ describe('a test call', () => {
     served.callService.refusal = new GatewayError(code);
     const body = { workflow_id: workflowId };
     const answer = await call('POST', '/api/v1/telephony/initiate-call', { body });
-    expect([answer.status, answer.body]).toEqual([status, { detail }]);
+    const retryAfter = status === 429 ? 5 : undefined;
+    expect([answer.status, answer.body]).toEqual([
+      status,
+      { detail, code, retry_after: retryAfter },
+    ]);
   });
 });
 
@@ -110,6 +114,7 @@ describe('a run without a call', () => {
   it('needs an agent of the organization', async () => {
     expect((await create({ mode: 'ari', name: 'x' }, '999999')).body).toEqual({
       detail: 'Workflow not found',
+      code: 'AGENT_NOT_FOUND',
     });
   });
 });

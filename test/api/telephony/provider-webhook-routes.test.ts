@@ -97,7 +97,10 @@ describe("a provider's webhook", () => {
   it('that is not true is refused', async () => {
     served.callService.refusal = new GatewayError('WEBHOOK_SIGNATURE');
     const { status, body } = await post('twilio/status-callback/42');
-    expect([status, body]).toEqual([401, { detail: 'Invalid webhook signature' }]);
+    expect([status, body]).toEqual([
+      401,
+      { detail: 'Invalid webhook signature', code: 'WEBHOOK_SIGNATURE' },
+    ]);
   });
 
   it('is answered with the reply of the call service, whatever its type', async () => {

@@ -56,7 +56,10 @@ describe('credentials', () => {
     const { status, body: fault } = await call('POST', '/api/v1/credentials/', { body });
     expect([status, fault]).toEqual([
       400,
-      { detail: `Invalid credential data for ${credentialType}: ${problem}` },
+      {
+        detail: `Invalid credential data for ${credentialType}: ${problem}`,
+        code: 'CREDENTIAL_INVALID',
+      },
     ]);
   });
 
@@ -91,10 +94,13 @@ describe('credentials', () => {
     await ok('POST', '/credentials/', crm);
     const second = await call('POST', '/api/v1/credentials/', { body: crm });
     const detail = "A credential named 'CRM' already exists in this organization";
-    expect([second.status, second.body]).toEqual([409, { detail }]);
+    expect([second.status, second.body]).toEqual([409, { detail, code: 'CREDENTIAL_NAME_TAKEN' }]);
     const other = await ok('POST', '/credentials/', { ...crm, name: 'Other' });
     const renamed = await call('PUT', `/api/v1${at(other.uuid)}`, { body: { name: 'CRM' } });
-    expect([renamed.status, renamed.body]).toEqual([409, { detail }]);
+    expect([renamed.status, renamed.body]).toEqual([
+      409,
+      { detail, code: 'CREDENTIAL_NAME_TAKEN' },
+    ]);
   });
 
   it('change by what is sent, the rest stays', async () => {
@@ -128,7 +134,11 @@ describe('credentials', () => {
       ['DELETE', undefined],
     ] as const) {
       const { status, body: fault } = await call(method, `/api/v1${at(uuid)}`, { body });
-      expect([method, status, fault]).toEqual([method, 404, { detail: 'Credential not found' }]);
+      expect([method, status, fault]).toEqual([
+        method,
+        404,
+        { detail: 'Credential not found', code: 'CREDENTIAL_NOT_FOUND' },
+      ]);
     }
     expect(await ok('GET', '/credentials/')).toEqual([]);
     await ok('POST', '/credentials/', crm);

@@ -106,7 +106,7 @@ describe('credentials', () => {
     const { status, body, text } = await call('PUT', `/api/v1/credentials/${uuid}`, {
       body: wrong,
     });
-    expect([status, body]).toEqual([400, { detail }]);
+    expect([status, body]).toEqual([400, { detail, code: 'CREDENTIAL_INVALID' }]);
     expect(text).not.toContain(Secret);
     const opened = await served.test.store.credentials.open(served.test.owner.organizationId, uuid);
     expect(opened).toEqual({ type: 'bearer_token', data: { token: Secret } });

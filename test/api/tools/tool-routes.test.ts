@@ -112,7 +112,7 @@ describe('the list of tools', () => {
     ],
   ])('of an unknown filter %s is 400', async (query, detail) => {
     const { status, body } = await call('GET', `/api/v1/tools/?${query}`);
-    expect([status, body]).toEqual([400, { detail }]);
+    expect([status, body]).toEqual([400, { detail, code: 'TOOL_FILTER_UNKNOWN' }]);
   });
 });
 
@@ -178,7 +178,10 @@ describe('a tool', () => {
   ] as const)('that is not there is 404: %s %s', async (method, more) => {
     const body = method === 'PUT' ? {} : undefined;
     const answer = await call(method, `/api/v1${at(UNKNOWN, more)}`, { body });
-    expect([answer.status, answer.body]).toEqual([404, { detail: 'Tool not found' }]);
+    expect([answer.status, answer.body]).toEqual([
+      404,
+      { detail: 'Tool not found', code: 'TOOL_NOT_FOUND' },
+    ]);
   });
 
   it('that is an MCP server has no functions to be read, others none at all', async () => {

@@ -179,6 +179,6 @@ describe('a tool that cannot be tried out', () => {
   it('is one that is not there: 404', async () => {
     const path = '/api/v1/tools/0f8fad5b-d9cb-469f-a165-70867728950e/test';
     const { status, body } = await call('POST', path, { body: {} });
-    expect([status, body]).toEqual([404, { detail: 'Tool not found' }]);
+    expect([status, body]).toEqual([404, { detail: 'Tool not found', code: 'TOOL_NOT_FOUND' }]);
   });
 });

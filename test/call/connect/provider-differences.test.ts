@@ -387,7 +387,7 @@ describe('a dial without a clear answer', () => {
       () => 'placed',
       ({ code }: GatewayError) => code,
     );
-    expect([at.dials, outcome]).toEqual([dials, idempotentDial ? 'placed' : 'CALL_NOT_PLACED']);
+    expect([at.dials, outcome]).toEqual([dials, idempotentDial ? 'placed' : 'CALL_UNCERTAIN']);
   });
 });
 

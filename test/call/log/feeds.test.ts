@@ -77,7 +77,11 @@ describe.each(engines())('the feed of a run on %s', (engine) => {
     await runs.patch(run.id, { state: 'completed', disposition: 'sold' });
     const last = await feed.read();
     expect(words(last)).toEqual([`${run.id}:t3`, `${run.id}:completed`]);
-    expect(last.at(-1)).toMatchObject({ id: null, data: { disposition: 'sold' } });
+    expect(last.at(-1)).toMatchObject({
+      id: `${run.id}:3`,
+      data: { type: 'completed', payload: { disposition: 'sold' }, timestamp: expect.any(String) },
+    });
+    expect(feed.place).toBe(`${run.id}:3`);
     expect(feed.isOver).toBe(true);
   });
 
@@ -114,6 +118,9 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
     expect(first[0]?.data).toEqual({
       workflow_run_id: one.id,
       workflow_id: workflowId,
+      type: 'started',
+      payload: { name: 'WR-API-1234', mode: 'twilio', call_type: 'outbound' },
+      timestamp: expect.stringMatching(/\+00:00$/),
       name: 'WR-API-1234',
       mode: 'twilio',
       call_type: 'outbound',
@@ -136,7 +143,10 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
     const { runs } = at.store;
     const one = await make();
     await runs.appendEvents([eventOf(one.id, 1)]);
-    const before = await readAll(feedOf());
+    const feed = feedOf();
+    expect(feed.place).toBe('');
+    const before = await readAll(feed);
+    expect(feed.place).toBe(lastId(before));
     const gone = await make({ state: 'completed' });
     await runs.appendEvents([eventOf(gone.id, 1), eventOf(one.id, 2)]);
     await runs.patch(one.id, { state: 'completed' });
@@ -148,7 +158,10 @@ describe.each(engines())('the feed of an organization on %s', (engine) => {
       `${one.id}:completed`,
       `${gone.id}:completed`,
     ]);
-    expect(await readAll(feedOf(lastId(after)))).toEqual([]);
+    const idle = feedOf(lastId(after));
+    expect(idle.place).toBe(lastId(after));
+    expect(await readAll(idle)).toEqual([]);
+    expect(idle.place).toBe(lastId(after));
   });
 
   it('sends more calls than it follows at a time', async () => {

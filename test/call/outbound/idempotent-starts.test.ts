@@ -50,6 +50,22 @@ describe('a request that comes again with its key', () => {
     expect(harness.dials).toHaveLength(1);
   });
 
+  // Its text alone differed from that of a refusal after which the call may be started again.
+  it('gets the code that says that the call may have been placed, from another process too', async () => {
+    const harness = await held.harness.prepare();
+    harness.rest.answer = { status: 500, body: {} };
+    expect(await refusal(harness.start(KEYED))).toBe('CALL_UNCERTAIN');
+    expect(await refusal(harness.start(KEYED))).toBe('CALL_UNCERTAIN');
+    const [run] = await harness.runs();
+    expect(run?.logs['telephony_status_callbacks']).toMatchObject([
+      { status: 'failed', data: { code: 'PROVIDER_UNCERTAIN' } },
+    ]);
+    const next = createCallControl(harness.deps);
+    const asked = { ...KEYED, ...(await requestOf(harness)) };
+    expect(await refusal(next.start(asked))).toBe('CALL_UNCERTAIN');
+    expect(harness.dials).toHaveLength(1);
+  });
+
   // The refusal could not be stored, and the request was told that its call had begun.
   it('gets the refusal again though the store was away when it came', async () => {
     const harness = await held.harness.prepare();

@@ -68,8 +68,18 @@ describe('a start is refused', () => {
       agent: { type: 'workflow_uuid', identifier },
     });
     expect(await refused(harness, byUuid('none'))).toBe('AGENT_NOT_FOUND');
+    expect(await refused(harness, byUuid('999999'))).toBe('AGENT_NOT_FOUND');
+    expect(await refused(harness, byUuid(workflow.id))).toBe('AGENT_UUID_EXPECTED');
+    expect(await refused(harness, { ...byUuid(workflow.id), organizationId: '999' })).toBe(
+      'AGENT_NOT_FOUND',
+    );
     expect(await refused(harness, { organizationId: '999' })).toBe('AGENT_NOT_FOUND');
     expect(await refused(harness, byTrigger('none'))).toBe('TRIGGER_NOT_FOUND');
+    for (const named of [workflow.id, workflow.uuid]) {
+      expect(await refused(harness, byTrigger(named))).toBe('TRIGGER_PATH_EXPECTED');
+      const foreign = { ...byTrigger(named), organizationId: '999' };
+      expect(await refused(harness, foreign)).toBe('TRIGGER_NOT_FOUND');
+    }
     expect(await refused(harness, { ...byTrigger('order-drinks'), organizationId: '999' })).toBe(
       'TRIGGER_FORBIDDEN',
     );
@@ -414,7 +424,7 @@ describe('a dial that fails', () => {
     const starting = harness.start().catch((error: unknown) => codeOf(error));
     await harness.until(() => harness.dials.length === 1);
     await harness.pass(15_000);
-    expect(await starting).toBe('CALL_NOT_PLACED');
+    expect(await starting).toBe('CALL_UNCERTAIN');
     await harness.pass(5_000);
     expect(harness.dials).toHaveLength(1);
     const [run] = await harness.runs();

@@ -117,7 +117,7 @@ describe('a start that goes on', () => {
     harness.clock.advance(14_000);
     expect(await harness.at.store.runs.unplaced()).toEqual([run?.id]);
     await look(harness);
-    expect(await started).toBe('CALL_NOT_PLACED');
+    expect(await started).toBe('CALL_UNCERTAIN');
     expect(await harness.bodies({ id: run?.id ?? '' }, 'fault')).toMatchObject([
       { code: expect.stringMatching(/^PROVIDER_/) },
     ]);

@@ -1,9 +1,10 @@
 // Call control over Asterisk's REST interface: dial, hang up, transfer, send digits. Source: asterisk §4.
 
-import { GatewayError } from '../../../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { CallStatus } from '../../../model/provider.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { DialRequest, DialResult, ProviderControl } from '../../provider/provider.ts';
+import { isUncertain } from '../../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { isWithUs } from '../calls/away.ts';
 import { type Dialled, dialArgs, dialQuery, jitterBufferOf } from '../calls/dial-endpoint.ts';
@@ -118,7 +119,7 @@ async function dial(
     return { callId, metadata: { call_id: callId, channel_name: channel.name } };
   } catch (error) {
     // A call that may have been placed is recognised by its id when it answers into our application.
-    const isKept = !account.early_media && isUncertain(error);
+    const isKept = !account.early_media && isUncertain(codeOf(error));
     connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
     if (account.early_media) await cancelDial(line, callId);
     const { endpoint = '' } = dialQuery(account, dialled);
@@ -163,9 +164,4 @@ async function dialAtOnce(
   const body = { variables: jitterBufferOf(dialled) };
   const wanted = { action: 'dial', method: 'POST', path: 'channels', query, body } as const;
   return await client.get(wanted, ariChannel, signal);
-}
-
-function isUncertain(error: unknown): boolean {
-  const code = error instanceof GatewayError ? error.code : '';
-  return code === 'PROVIDER_UNCERTAIN' || code === 'PROVIDER_TIMEOUT';
 }

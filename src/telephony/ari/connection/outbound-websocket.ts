@@ -81,7 +81,8 @@ export class OutboundWebsocketServer {
     }
     const lockedMs = this.#guesses.lockedMs(client, app);
     if (lockedMs > 0) {
-      refuseUpgrade(socket, '429 Too Many Requests', retryAfter(lockedMs));
+      const retryAfterS = Math.ceil(lockedMs / 1_000);
+      refuseUpgrade(socket, '429 Too Many Requests', { retryAfterS });
       return true;
     }
     const { authorization } = request.headers;
@@ -210,10 +211,6 @@ export class OutboundWebsocket implements AriSocket, AriRequestTransport {
     this.#rest = undefined;
     socket?.terminate();
   }
-}
-
-function retryAfter(ms: number): string {
-  return `Retry-After: ${Math.ceil(ms / 1_000)}\r\n`;
 }
 
 /** Hashes have one length for any input, so that they can be compared in constant time. */

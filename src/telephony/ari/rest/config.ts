@@ -80,7 +80,9 @@ function isLonger(address: string): boolean {
   return /(^|\/)ari(\/|$)/i.test(pathname) || `${search}${hash}` !== '';
 }
 
-const serverUrl = z.url({ protocol: /^https?$/, hostname: /^.+$/ }).max(500);
+const serverUrl = z
+  .url({ protocol: /^https?$/, hostname: /^.+$/, error: 'must begin with http:// or https://' })
+  .max(500);
 
 const formFields = {
   ari_endpoint: serverUrl

@@ -245,7 +245,7 @@ describe('a connection that Asterisk has opened', () => {
       const authorization = `Basic ${Buffer.from(`gw:${password}`).toString('base64')}`;
       const request = { url: `/api/v1/telephony/pbx/${APP}`, headers: { authorization } };
       server.takeUpgrade(request as never, socket, Buffer.alloc(0), { client });
-      return String(socket.read() ?? '').split('\r\n\r\n', 1)[0] ?? '';
+      return String(socket.read() ?? '');
     };
     // An Asterisk that sends the same wrong password again and again does not guess.
     for (let attempt = 0; attempt < 100; attempt++) answerTo('wrong', '192.0.2.9');
@@ -255,6 +255,7 @@ describe('a connection that Asterisk has opened', () => {
     const locked = answerTo('gwsecret', '192.0.2.9');
     expect(locked).toMatch(/^HTTP\/1.1 429 /);
     expect(locked).toContain('Retry-After: 900');
+    expect(locked).toContain('"code":"TOO_MANY_ATTEMPTS","retry_after":900');
     expect(answerTo('wrong', '192.0.2.10')).toMatch(/^HTTP\/1.1 401 /);
     clock.advance(15 * 60_000);
     expect(answerTo('another', '192.0.2.9')).toMatch(/^HTTP\/1.1 401 /);
