@@ -39,8 +39,8 @@ const folder = resolve('demo-output', new Date().toISOString().slice(0, 19).repl
 const progress = new Progress('');
 machine.onSlow = (slowness) => {
   progress.print(
-    `This machine is busy with other work: all takes ${slowness.toFixed(0)} times as long as on a free one. ` +
-      'The demo waits so much longer.',
+    `This machine is busy: work takes about ${slowness.toFixed(0)} times as long as on a free one. ` +
+      'The demo waits in proportion.',
   );
 };
 machine.watch();

@@ -41,9 +41,9 @@ export class MachinePace {
     return this.slowness >= SLOW_MIN;
   }
 
-  /** `ms` of a free machine as they are at the moment. */
+  /** `ms` of a free machine as they are at the moment, in whole milliseconds. */
   scaled(ms: number): number {
-    return ms * this.slowness;
+    return Math.round(ms * this.slowness);
   }
 
   /** Measures from now on. Each measurement keeps the process busy: one with audio to pass on gets those of another. */
