@@ -79,6 +79,8 @@ describe('an organization with as many requests as it may have', () => {
     expect(refused.body).toEqual({
       detail:
         'Too many requests of this organization or address wait already. Send fewer at once, and try again in 2 s',
+      code: 'TOO_MANY_REQUESTS',
+      retry_after: 2,
     });
     held.resolve();
     const answers = await Promise.all([...two, ...both]);
