@@ -25,18 +25,14 @@ const BEFORE_VARIABLES = [
 const AFTER_VARIABLES = ['Call Tags', 'Transcript URL', 'Recording URL'] as const;
 
 export const reportQuery = z.object({
-  start_date: momentIn
-    .optional()
-    .meta({
-      description:
-        'Only calls that were created from this moment on, in ISO 8601: a day is its first moment in UTC. Default: from the first call.',
-    }),
-  end_date: momentIn
-    .optional()
-    .meta({
-      description:
-        'Only calls that were created until this moment, in ISO 8601: a day is its first moment in UTC. Default: until now.',
-    }),
+  start_date: momentIn.optional().meta({
+    description:
+      'Only calls that were created from this moment on, in ISO 8601: a day is its first moment in UTC. Default: from the first call.',
+  }),
+  end_date: momentIn.optional().meta({
+    description:
+      'Only calls that were created until this moment, in ISO 8601: a day is its first moment in UTC. Default: until now.',
+  }),
 });
 
 /** The response schema of a report. */
