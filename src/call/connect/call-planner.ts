@@ -16,7 +16,7 @@ import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import { withRunIds } from '../setup/call-context.ts';
 import { type CallPlan, planCall, planClips, policyOf } from '../setup/call-plan.ts';
 import type { CallServices } from '../setup/call-services.ts';
-import { renderFirstWords } from '../setup/first-words.ts';
+import { firstWordsOf, renderFirstWords } from '../setup/first-words.ts';
 import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from '../setup/sound-library.ts';
@@ -77,7 +77,8 @@ export class CallPlanner {
   prepareFirstWords(plan: CallPlan): void {
     const { callType } = plan.run;
     onceFetched(plan, (initialContext) => {
-      void renderFirstWords(plan, { callType, initialContext }, this.#deps);
+      const words = firstWordsOf(plan, { callType, initialContext }, this.#deps.clock);
+      if (words !== undefined) void renderFirstWords(words, plan.speech, this.#deps);
     });
   }
 

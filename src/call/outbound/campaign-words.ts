@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
 import { planCall, planClips } from '../setup/call-plan.ts';
 import type { CallServices } from '../setup/call-services.ts';
-import { renderFirstWords, type WordsPlan } from '../setup/first-words.ts';
+import { firstWordsOf, renderFirstWords, type WordsPlan } from '../setup/first-words.ts';
 import type { ClipLibrary } from '../setup/sound-library.ts';
 import type { DialRequestOfRun } from './dial-record.ts';
 
@@ -41,6 +41,7 @@ export class CampaignWords {
   /** Agents by version, least recently used first. */
   readonly #agents = new Map<string, Agent>();
   readonly #reading = new SharedWork<Agent>();
+  #isRenderingOwn = false;
 
   constructor(deps: CampaignWordsDeps) {
     this.#deps = deps;
@@ -59,7 +60,17 @@ export class CampaignWords {
 
   async #render(placement: DialRequestOfRun): Promise<void> {
     const { plan } = await this.#agentOf(placement);
-    if (plan !== undefined) await renderFirstWords(plan, placement.run, this.#deps);
+    const words = plan && firstWordsOf(plan, placement.run, this.#deps.clock);
+    if (plan === undefined || words === undefined) return;
+    // Words of one contact's own are rendered one at a time: many contacts do not answer, and a fast campaign would keep
+    // the voice busy for them.
+    if (!words.isFixed && this.#isRenderingOwn) return;
+    this.#isRenderingOwn ||= !words.isFixed;
+    try {
+      await renderFirstWords(words, plan.speech, this.#deps);
+    } finally {
+      if (!words.isFixed) this.#isRenderingOwn = false;
+    }
   }
 
   async #agentOf(placement: DialRequestOfRun): Promise<Agent> {

@@ -12,29 +12,41 @@ const RENDER_MS_MAX = 10_000;
 
 export type WordsPlan = Pick<CallPlan, 'engine' | 'clips' | 'speech'>;
 
-/** Renders the first words of a call with this context. A service's voice renders only words that are the same in every
- *  call, which it keeps. Resolves when they are rendered, or cannot be; a failure appears again in the call. */
-export async function renderFirstWords(
-  { engine, clips, speech }: WordsPlan,
+export interface FirstWords {
+  text: string;
+  /** Whether they are the same in every call of the agent. */
+  isFixed: boolean;
+}
+
+/** The first words of a call with this context. Undefined: there are none, or they are recorded. */
+export function firstWordsOf(
+  { engine, clips }: WordsPlan,
   { callType, initialContext }: Pick<Run, 'callType' | 'initialContext'>,
-  { clock, log }: { clock: Clock; log: Log },
-): Promise<void> {
-  const firstWordsOf = (context: Run['initialContext']) => {
+  clock: Clock,
+): FirstWords | undefined {
+  const said = (context: Run['initialContext']) => {
     const at = { at: clock.now(), direction: callType, initialContext: context };
     const { actions } = engine.step(engine.initial, { type: 'started', ...at });
     return actions.find((action) => action.type === 'say');
   };
-  const first = firstWordsOf(initialContext);
+  const first = said(initialContext);
   const isRecorded = first?.clipId !== undefined && clips.samples(first.clipId) !== undefined;
-  if (first === undefined || isRecorded) return;
-  const { tts, voice } = speech;
-  // The same words without the caller's data are the same in every call of this agent.
-  const isFixed = first.text === firstWordsOf({})?.text;
+  if (first === undefined || isRecorded) return undefined;
+  return { text: first.text, isFixed: first.text === said({})?.text };
+}
+
+/** Renders words. A service's voice renders only those that are the same in every call, which it keeps. Resolves when
+ *  they are rendered, or cannot be; a failure appears again in the call. */
+export async function renderFirstWords(
+  { text: words, isFixed }: FirstWords,
+  { tts, voice }: WordsPlan['speech'],
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<void> {
   const stop = new AbortController();
   const timer = clock.after(RENDER_MS_MAX, () => stop.abort());
   const discard = { onAudio: () => undefined, onWords: () => undefined };
   try {
-    for (const text of requestedTexts(first.text, tts, clock)) {
+    for (const text of requestedTexts(words, tts, clock)) {
       await tts.synthesize({ text, voice, isFixed, isAhead: true }, discard, stop.signal);
     }
   } catch (error) {

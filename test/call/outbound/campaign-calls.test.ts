@@ -1,7 +1,7 @@
 // How a campaign's call is placed, and what becomes of it where the provider, the store or we ourselves
 // give no clear word. What the dispatcher makes of it is its own test's business.
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CampaignRoute } from '../../../src/call/outbound/campaign-plans.ts';
 import { contactOutcomeOf } from '../../../src/campaign/contact-outcome.ts';
 import { codeOf, GatewayError } from '../../../src/errors/gateway-error.ts';
@@ -140,6 +140,23 @@ describe('a call of a campaign', () => {
     const { claim, run } = await begun();
     await calls().place(line, claim, { run, waitMs: 0 });
     expect(rendered).toEqual([spokenPieces(GREETING, at.clock)]);
+  });
+
+  it('has words of its own rendered before it is dialled unless those of another contact are', async () => {
+    const { tts, clock, at } = held.harness;
+    const greeting = 'Hello {{name}}, tea or coffee?';
+    await at.sql(
+      `update workflow_versions set definition = replace(definition::text, '${GREETING}', '${greeting}')::json`,
+    );
+    line = await calls().line(line.campaign);
+    tts.firstAudioMs = 1_000;
+    const made = [await begun(), await begun()];
+    const placing = made.map(({ claim, run }) => calls().place(line, claim, { run, waitMs: 0 }));
+    await vi.waitFor(() => expect(sentDials()).toHaveLength(1));
+    await clock.advanceAsync(1_000);
+    await Promise.all(placing);
+    expect(tts.asked).toHaveLength(1);
+    expect(tts.asked[0]).toMatch(/^Hello n[01], tea or coffee\?$/);
   });
 
   it('is dialled after 1.5 s where its voice is slow, in its turn', async () => {
