@@ -28,8 +28,8 @@ export class LocalTelephones {
   translated(event: AriEvent): AriEvent | undefined {
     if (event.type === 'ChannelHold' || event.type === 'ChannelUnhold') {
       const { id } = event.channel;
-      if (event.type === 'ChannelHold') this.#held.add(id);
-      else this.#held.delete(id);
+      if (event.type === 'ChannelUnhold') this.#held.delete(id);
+      else if (this.#ours.has(id)) this.#held.add(id);
       return this.#about(event, event.type);
     }
     if (event.type !== 'ChannelDestroyed') return undefined;

@@ -138,14 +138,11 @@ export class AriConnection implements PbxConnection, CallPeer {
       const onClosed = () => this.#mediaClosed(callId);
       const { channelId } = call;
       const leg = await this.openLeg({ peer: this, callId, channelId, onClosed }, either);
-      if (call.over.aborted) {
+      const fault = await codecs;
+      if (call.over.aborted || fault !== undefined) {
         void leg.close();
-        throw new GatewayError('PBX_CALL_GONE');
+        throw fault ?? new GatewayError('PBX_CALL_GONE');
       }
-      await requireNone(codecs).catch((error: unknown) => {
-        void leg.close();
-        throw error;
-      });
       call.join(leg);
       return leg.media;
     } catch (error) {

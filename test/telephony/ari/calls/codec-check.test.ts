@@ -56,6 +56,24 @@ describe('a telephone whose codec Asterisk cannot convert', () => {
     expect(audio.closedWith).toBe(null);
   });
 
+  it('leaves nothing behind if it hangs up while its codecs are looked up', async () => {
+    const at = await table();
+    const callId = await dial(at, 'instant');
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    at.asterisk.faults.rest = ({ path }) => (path.endsWith('/variable') ? 'hang' : undefined);
+    const opening = at.connection.openMedia(callId, patient);
+    const isJoined = () =>
+      at.asterisk.requests.some(
+        ({ path, status }) => path.endsWith('/addChannel') && status === 204,
+      );
+    await until(isJoined, 'the media');
+    const joinedMs = at.clock.monotonicMs();
+    await until(() => at.clock.monotonicMs() > joinedMs + 500, 'its answer');
+    at.asterisk.phone('instant').hangUp();
+    await expect(opening).rejects.toMatchObject({ code: 'PBX_CALL_GONE' });
+    await nothingLeft(at);
+  });
+
   it('is hung up after it has answered a call of ours', async () => {
     const at = await table();
     const callId = await dial(at, 'instant');
