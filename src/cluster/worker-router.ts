@@ -29,7 +29,7 @@ import {
 import type { Providers } from '../telephony/registry/registry.ts';
 import { PBX_WORKER } from './ipc-message.ts';
 import { messageBytes } from './message-size.ts';
-import type { PooledWorker, WorkerPool } from './worker-pool.ts';
+import { ASK_MS_MAX, type PooledWorker, type WorkerPool } from './worker-pool.ts';
 
 /** Longest wait for a worker. A worker that died is restarted in less; providers wait longer for their answer. */
 const THERE_MS_MAX = 4_000;
@@ -170,7 +170,7 @@ export class WorkerRouter implements CallService {
       [() => this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.accountEvent(name, request),
     );
-    if (reply === undefined) throw gone();
+    if (reply === undefined) throw this.#unanswered();
     return reply;
   }
 
@@ -180,8 +180,14 @@ export class WorkerRouter implements CallService {
       [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.event(name, runId, request),
     );
-    if (reply === undefined) throw gone();
+    if (reply === undefined) throw this.#unanswered();
     return reply;
+  }
+
+  /** Why no worker has answered an event: none is running, or those that run are too slow. */
+  #unanswered(): GatewayError {
+    if (this.#deps.workers.leastLoaded() === undefined) return gone();
+    return new GatewayError('TIMED_OUT', { what: 'an event of a call', ms: ASK_MS_MAX });
   }
 
   /** Asks the first choice, and the second if the first is gone, or is late and another worker: a busy worker does

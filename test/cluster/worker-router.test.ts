@@ -42,6 +42,8 @@ function withWorkers(harness: CallHarness) {
     busy: deferred(),
 
     isSingle: false,
+    /** Whether each request takes longer than its deadline. */
+    isSlow: false,
     ownersRead: 0,
   };
   at.busy.resolve();
@@ -70,6 +72,7 @@ function withWorkers(harness: CallHarness) {
     const own = controls[number - 1] as CallControl;
     const ask = <T>(what: string, work: () => Promise<T>): Promise<T> => {
       at.asked.push(`${number} ${what}`);
+      if (at.isSlow) return Promise.reject(new GatewayError('TIMED_OUT', { what, ms: 1 }));
       if (number === 1 && at.there.includes(number)) return at.busy.promise.then(work);
       if (at.there.includes(number)) return work();
       return Promise.reject(new GatewayError('WORKER_GONE', { worker: number }));
@@ -233,6 +236,21 @@ describe('a call that a client starts', () => {
     const { id } = await configurePbx(harness);
     await callService.start({ ...wish(harness), configurationId: id }).catch(() => undefined);
     expect(at.asked).toEqual(['1 start']);
+  });
+});
+
+describe('an event of a call', () => {
+  it('has no answer in time from a worker that is too slow, which is not said to be gone', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    const { runId } = await callService.start(wish(harness));
+    const ringing = () => callService.event('twilio', runId, reporting(runId, 'ringing'));
+    at.isSlow = true;
+    await expect(ringing()).rejects.toMatchObject({ code: 'TIMED_OUT' });
+    at.idlest = 0;
+    at.there = [];
+    at.isSlow = false;
+    await expect(ringing()).rejects.toMatchObject({ code: 'WORKER_GONE' });
   });
 });
 
