@@ -18,6 +18,7 @@ import type { CallServices } from '../setup/call-services.ts';
 import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from '../setup/sound-library.ts';
+import type { StoreWait } from './store-wait.ts';
 
 /** Limit for rendering the first words in advance; without them the call only starts later. */
 const PREPARE_MS = 10_000;
@@ -34,6 +35,8 @@ export interface CallPlannerDeps {
 export interface PlannedCall extends UnconnectedCall {
   /** The version of a run that this process has just created, so that no lookup is needed. */
   fresh?: WorkflowVersion | undefined;
+  /** The call's wait for the store, if it has begun. */
+  wait?: StoreWait | undefined;
 }
 
 export class CallPlanner {
