@@ -15,6 +15,7 @@ import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import { withRunIds } from '../setup/call-context.ts';
 import { type CallPlan, planCall, planClips, policyOf } from '../setup/call-plan.ts';
 import type { CallServices } from '../setup/call-services.ts';
+import { GraphCache } from '../setup/graph-cache.ts';
 import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from '../setup/sound-library.ts';
@@ -41,6 +42,7 @@ export interface PlannedCall extends UnconnectedCall {
 
 export class CallPlanner {
   readonly #deps: CallPlannerDeps;
+  readonly #graphs = new GraphCache();
 
   constructor(deps: CallPlannerDeps) {
     this.#deps = deps;
@@ -63,12 +65,22 @@ export class CallPlanner {
     });
     prepareSpeech(speech);
     const sounds = await planClips(library, run, version);
+    const graph = this.#graphs.of(version);
     const tools =
       policyOf(speech) === 'model'
-        ? await planTools(this.#deps, run, version.definition)
+        ? await planTools(this.#deps, run, { definition, graph })
         : NO_TOOLS;
     await sounds.clips.add(toolClipRefs(tools));
-    const planned = planCall({ run, configuration, provider, version, speech, sounds, tools });
+    const planned = planCall({
+      run,
+      configuration,
+      provider,
+      version,
+      graph,
+      speech,
+      sounds,
+      tools,
+    });
     const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
     const faults = [...unusable, ...planned.faults, ...toolFaults(provider, tools)];
     return { ...planned, preCall, faults };
