@@ -3,6 +3,7 @@
 // media token. Calls of PBXs begin at the worker that holds the PBX connections.
 
 import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
+import { StoreWait } from '../call/connect/store-wait.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
 import { refuseInbound } from '../call/inbound/inbound-webhook.ts';
 import { findConfiguration, OutboundRoutes } from '../call/outbound/outbound-route.ts';
@@ -153,14 +154,14 @@ export class WorkerRouter implements CallService {
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const holder = await this.#taker(runId);
+    const provider = this.#deps.providers.byName(name);
+    if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
+    const holder = await new StoreWait(this.#deps, provider).repeat(() => this.#taker(runId));
     const reply = await this.#byOneOf(
       [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.answer(name, runId, request),
     );
     if (reply !== undefined) return reply;
-    const provider = this.#deps.providers.byName(name);
-    if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
     return provider.webhook.reject('error', null).reply;
   }
 

@@ -31,6 +31,7 @@ function withWorkers(harness: CallHarness) {
   const { runs } = deps.store;
   const ownerOf = async (id: string) => {
     at.ownersRead += 1;
+    if (at.ownersRead <= at.ownersAway) throw new GatewayError('STORE_UNAVAILABLE');
     const [row] = await harness.at.sql('select owner_node from runs where id = $1', [id]);
     return row && { node: String(row['owner_node']), isOwn: false };
   };
@@ -42,6 +43,8 @@ function withWorkers(harness: CallHarness) {
     busy: deferred(),
 
     isSingle: false,
+    /** Attempts to read an owner that fail. */
+    ownersAway: 0,
     /** Whether each request takes longer than its deadline. */
     isSlow: false,
     ownersRead: 0,
@@ -237,6 +240,17 @@ describe('a call that a client starts', () => {
     await callService.start({ ...wish(harness), configurationId: id }).catch(() => undefined);
     expect(at.asked).toEqual(['1 start']);
   });
+});
+
+it('an answered call waits for its worker while the database is away', async () => {
+  const harness = await held.harness.prepare();
+  const { callService, at } = withWorkers(harness);
+  const { runId } = await callService.start(wish(harness));
+  at.ownersAway = at.ownersRead + 4;
+  const replies: string[] = [];
+  void callService.answer('twilio', runId, answering(runId)).then(({ body }) => replies.push(body));
+  await harness.passThrough(() => replies.length > 0);
+  expect(replies[0]).toContain('<Stream');
 });
 
 describe('an event of a call', () => {
