@@ -30,6 +30,7 @@ export const FULL_ONLY: Readonly<Record<string, readonly string[]>> = {
     'test/e2e/load-wires.test.ts',
     'test/e2e/model-call.test.ts',
     'test/e2e/runtime-fallback.test.ts',
+    'test/e2e/scarce-processor.test.ts',
     'test/e2e/spoken-protocols.test.ts',
     'test/e2e/stall.test.ts',
     'test/e2e/stopped-worker.test.ts',

@@ -136,7 +136,7 @@ export function createCallControl(parts: CallParts): CallControl {
     starts: new IdempotentStarts({ store, routes, random, dialler, stranded: strandedStarts }),
     hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
     digits: new DigitRequests({ store, registry, hangUps, clock }),
-    inboundWebhooks: new InboundWebhooks({ store, providers, runs, connect, random, log }),
+    inboundWebhooks: new InboundWebhooks({ store, providers, runs, connect, clock, random, log }),
     leftAnswers: new LeftAnswers({ store, providers, runs, connect, clock, log }),
     campaignCalls,
     textChats,
@@ -186,6 +186,7 @@ function connectServices(parts: CallParts): ConnectServices {
     tokens,
     actions,
     clock,
+    log,
     publicUrl,
   });
   const providerEvents = new ProviderEvents({

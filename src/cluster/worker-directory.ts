@@ -1,5 +1,6 @@
 // The API process's directory of call workers: which are running, how many calls each has, where PBX applications are;
-// and requests to them. A worker without a recent report gets no new call.
+// and requests to them. A worker without a recent report is late: it gets a new call only if all workers are. It is gone
+// when its process has ended, which the supervisor reports.
 
 import { z } from 'zod';
 import type { Clock } from '../std/clock.ts';
@@ -14,11 +15,8 @@ import {
   startedCall,
   webhookReply,
 } from './worker-calls.ts';
-import type { PooledWorker, WorkerPool } from './worker-pool.ts';
+import { ASK_MS_MAX, type PooledWorker, type WorkerPool } from './worker-pool.ts';
 
-/** Deadline of the answer to a webhook: by then providers get an answer of the API process
- *  (api/telephony/answer-deadline). */
-const ASK_MS_MAX = 12_000;
 /** Deadline of a repeated answer: a look-up at the provider, a plan, and the wait for the command. */
 const ANSWER_AGAIN_MS_MAX = 8_000;
 /** Deadline of a hang-up at the provider and the storing of the outcome. */
@@ -31,7 +29,8 @@ const DIAL_MS_MAX = 25_000;
 const FATE_MS_MAX = 25_000;
 /** Deadline of a check: its own limit, and a margin. */
 const EXAMINE_MS_MAX = 58_000;
-const SILENT_MS_MAX = 4 * LOAD_MS;
+/** Age of a report after which its worker is late. */
+const LATE_MS_MIN = 4 * LOAD_MS;
 
 interface Known extends Omit<z.infer<typeof load>, 'applications'> {
   atMs: number;
@@ -73,8 +72,9 @@ export class WorkerDirectory implements WorkerPool {
     return [...this.#known.values()].reduce((all, { active }) => all + active, 0);
   }
 
+  /** Whether a worker that is not late accepts a call: campaigns wait for a machine that is too slow. */
   get takesCalls(): boolean {
-    return this.#fresh().some(([, { takesCalls }]) => takesCalls);
+    return this.#inTime().some(([, { takesCalls }]) => takesCalls);
   }
 
   /** Name of the recogniser of calls, as the workers report it. */
@@ -83,9 +83,10 @@ export class WorkerDirectory implements WorkerPool {
   }
 
   leastLoaded(): PooledWorker | undefined {
-    const fresh = this.#fresh();
-    const withRoom = fresh.filter(([, { takesCalls }]) => takesCalls);
-    const from = withRoom.length > 0 ? withRoom : fresh;
+    const inTime = this.#inTime();
+    const running = inTime.length > 0 ? inTime : [...this.#known];
+    const withRoom = running.filter(([, { takesCalls }]) => takesCalls);
+    const from = withRoom.length > 0 ? withRoom : running;
     // Audio of PBXs can only be at that worker; without PBXs it is like the others.
     const others = from.filter(
       ([number, { applications }]) => number !== PBX_WORKER || applications.length === 0,
@@ -159,8 +160,8 @@ export class WorkerDirectory implements WorkerPool {
     for (const look of this.#waiting) look();
   }
 
-  #fresh(): [number, Known][] {
-    const sinceMs = this.#clock.monotonicMs() - SILENT_MS_MAX;
+  #inTime(): [number, Known][] {
+    const sinceMs = this.#clock.monotonicMs() - LATE_MS_MIN;
     return [...this.#known].filter(([, { atMs }]) => atMs >= sinceMs);
   }
 

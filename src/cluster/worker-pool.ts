@@ -8,6 +8,10 @@ import type { ProviderName } from '../model/provider.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 
+/** Deadline of a worker's answer to a webhook: by then providers get an answer of the API process
+ *  (api/telephony/answer-deadline). */
+export const ASK_MS_MAX = 12_000;
+
 export interface PbxExamination {
   provider: ProviderName;
   organizationId: string;
@@ -38,7 +42,7 @@ export interface PooledWorker {
 
 export interface WorkerPool {
   /** The worker for the next call of a hosted provider: the one with the fewest calls among those that accept calls,
-   *  else among all. Undefined: none is running. */
+   *  else among all; one that is late with its reports only if all are. Undefined: none is running. */
   leastLoaded(): PooledWorker | undefined;
   /** The worker with the connections to PBXs; undefined: it is not running. */
   pbxWorker(): PooledWorker | undefined;
@@ -46,7 +50,7 @@ export interface WorkerPool {
   readonly isSingle: boolean;
   /** The worker with that name in the store, if it belongs to this gateway. */
   byNode(node: string): PooledWorker | undefined;
-  /** Whether a worker accepts a call. */
+  /** Whether a worker that is not late with its reports accepts a call. */
   readonly takesCalls: boolean;
   /** Number of active calls of all workers. */
   readonly activeCalls: number;

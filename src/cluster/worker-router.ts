@@ -3,6 +3,7 @@
 // media token. Calls of PBXs begin at the worker that holds the PBX connections.
 
 import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
+import { StoreWait } from '../call/connect/store-wait.ts';
 import type { DigitsWanted } from '../call/control/send-digits.ts';
 import { refuseInbound } from '../call/inbound/inbound-webhook.ts';
 import { findConfiguration, OutboundRoutes } from '../call/outbound/outbound-route.ts';
@@ -29,7 +30,7 @@ import {
 import type { Providers } from '../telephony/registry/registry.ts';
 import { PBX_WORKER } from './ipc-message.ts';
 import { messageBytes } from './message-size.ts';
-import type { PooledWorker, WorkerPool } from './worker-pool.ts';
+import { ASK_MS_MAX, type PooledWorker, type WorkerPool } from './worker-pool.ts';
 
 /** Longest wait for a worker. A worker that died is restarted in less; providers wait longer for their answer. */
 const THERE_MS_MAX = 4_000;
@@ -153,14 +154,14 @@ export class WorkerRouter implements CallService {
   }
 
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
-    const holder = await this.#taker(runId);
+    const provider = this.#deps.providers.byName(name);
+    if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
+    const holder = await new StoreWait(this.#deps, provider).repeat(() => this.#taker(runId));
     const reply = await this.#byOneOf(
       [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.answer(name, runId, request),
     );
     if (reply !== undefined) return reply;
-    const provider = this.#deps.providers.byName(name);
-    if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
     return provider.webhook.reject('error', null).reply;
   }
 
@@ -170,7 +171,7 @@ export class WorkerRouter implements CallService {
       [() => this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.accountEvent(name, request),
     );
-    if (reply === undefined) throw gone();
+    if (reply === undefined) throw this.#unanswered();
     return reply;
   }
 
@@ -180,8 +181,14 @@ export class WorkerRouter implements CallService {
       [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.event(name, runId, request),
     );
-    if (reply === undefined) throw gone();
+    if (reply === undefined) throw this.#unanswered();
     return reply;
+  }
+
+  /** Why no worker has answered an event: none is running, or those that run are too slow. */
+  #unanswered(): GatewayError {
+    if (this.#deps.workers.leastLoaded() === undefined) return gone();
+    return new GatewayError('TIMED_OUT', { what: 'an event of a call', ms: ASK_MS_MAX });
   }
 
   /** Asks the first choice, and the second if the first is gone, or is late and another worker: a busy worker does

@@ -55,8 +55,6 @@ async function afterOneCall(): Promise<CallHarness> {
   const harness = await held.harness.prepare();
   const { stream } = await harness.inboundCall({ callId: 'CA9' });
   await talkToTheEnd(harness, stream);
-  // Nothing looks for its media any more.
-  harness.clock.advance(WATCHED_MS);
   await harness.runs();
   return harness;
 }
@@ -76,6 +74,18 @@ describe('an inbound call', () => {
       'with service_faults',
     ]);
   });
+});
+
+it('a call that has ended is looked for by nobody', async () => {
+  const harness = await held.harness.prepare();
+  const { stream, run } = await harness.inboundCall();
+  await talkToTheEnd(harness, stream);
+  const sent = await sentBy(async () => {
+    harness.clock.advance(WATCHED_MS);
+    await harness.pass(20);
+  });
+  expect(sent.filter((each) => each === 'select runs')).toEqual([]);
+  await harness.ended(run);
 });
 
 it('a call that talks is looked for by nobody', async () => {

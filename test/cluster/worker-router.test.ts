@@ -31,6 +31,7 @@ function withWorkers(harness: CallHarness) {
   const { runs } = deps.store;
   const ownerOf = async (id: string) => {
     at.ownersRead += 1;
+    if (at.ownersRead <= at.ownersAway) throw new GatewayError('STORE_UNAVAILABLE');
     const [row] = await harness.at.sql('select owner_node from runs where id = $1', [id]);
     return row && { node: String(row['owner_node']), isOwn: false };
   };
@@ -42,6 +43,10 @@ function withWorkers(harness: CallHarness) {
     busy: deferred(),
 
     isSingle: false,
+    /** Attempts to read an owner that fail. */
+    ownersAway: 0,
+    /** Whether each request takes longer than its deadline. */
+    isSlow: false,
     ownersRead: 0,
   };
   at.busy.resolve();
@@ -70,6 +75,7 @@ function withWorkers(harness: CallHarness) {
     const own = controls[number - 1] as CallControl;
     const ask = <T>(what: string, work: () => Promise<T>): Promise<T> => {
       at.asked.push(`${number} ${what}`);
+      if (at.isSlow) return Promise.reject(new GatewayError('TIMED_OUT', { what, ms: 1 }));
       if (number === 1 && at.there.includes(number)) return at.busy.promise.then(work);
       if (at.there.includes(number)) return work();
       return Promise.reject(new GatewayError('WORKER_GONE', { worker: number }));
@@ -233,6 +239,32 @@ describe('a call that a client starts', () => {
     const { id } = await configurePbx(harness);
     await callService.start({ ...wish(harness), configurationId: id }).catch(() => undefined);
     expect(at.asked).toEqual(['1 start']);
+  });
+});
+
+it('an answered call waits for its worker while the database is away', async () => {
+  const harness = await held.harness.prepare();
+  const { callService, at } = withWorkers(harness);
+  const { runId } = await callService.start(wish(harness));
+  at.ownersAway = at.ownersRead + 4;
+  const replies: string[] = [];
+  void callService.answer('twilio', runId, answering(runId)).then(({ body }) => replies.push(body));
+  await harness.passThrough(() => replies.length > 0);
+  expect(replies[0]).toContain('<Stream');
+});
+
+describe('an event of a call', () => {
+  it('has no answer in time from a worker that is too slow, which is not said to be gone', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    const { runId } = await callService.start(wish(harness));
+    const ringing = () => callService.event('twilio', runId, reporting(runId, 'ringing'));
+    at.isSlow = true;
+    await expect(ringing()).rejects.toMatchObject({ code: 'TIMED_OUT' });
+    at.idlest = 0;
+    at.there = [];
+    at.isSlow = false;
+    await expect(ringing()).rejects.toMatchObject({ code: 'WORKER_GONE' });
   });
 });
 

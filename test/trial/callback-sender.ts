@@ -11,14 +11,21 @@ export class CallbackSender {
   readonly #sender: WebhookSender;
   readonly #url: string;
   readonly #news: News;
+  readonly #onAnswer: (ms: number) => void;
   #sequence = 0;
   #held: (() => Promise<unknown>) | undefined;
   #sent: Promise<unknown> = Promise.resolve();
 
-  constructor(sender: WebhookSender, url: string, news: News) {
+  /** `onAnswer` gets the time that the gateway took for each. */
+  constructor(
+    sender: WebhookSender,
+    url: string,
+    { news, onAnswer }: { news: News; onAnswer: (ms: number) => void },
+  ) {
     this.#sender = sender;
     this.#url = url;
     this.#news = news;
+    this.#onAnswer = onAnswer;
   }
 
   tell(fields: Record<string, string>, isLast: boolean): void {
@@ -29,7 +36,11 @@ export class CallbackSender {
       ['CallbackSource']: 'call-progress-events',
     };
     const token = randomBytes(8).toString('hex');
-    const post = (): Promise<unknown> => this.#sender.post(this.#url, form, token);
+    const post = async (): Promise<void> => {
+      const sinceMs = performance.now();
+      await this.#sender.post(this.#url, form, token);
+      this.#onAnswer(performance.now() - sinceMs);
+    };
     if (this.#news === 'lost') return;
     if (this.#news === 'swapped' && this.#held === undefined && !isLast) {
       this.#held = post;

@@ -8,6 +8,7 @@ import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type EngineName, startDatabase } from '../store/databases.ts';
 import { CampaignClient, type Counters } from './campaign-client.ts';
+import { DutyCycle, type Share } from './duty-cycle.ts';
 import { judge, mostAtOnce, mostWithin, type Verdict } from './judge.ts';
 import { attemptRows, contactRows, openRuns, recount } from './rows.ts';
 import { SimulatedCallees } from './simulated-callees.ts';
@@ -25,6 +26,8 @@ export interface TrialOptions {
   outageMs: number;
   /** Whether a kill waits for a moment at which no dial is under way. */
   isKilledBetweenDials: boolean;
+  /** Part of the time for which the gateway's processes run once the campaign has started. Default: always. */
+  share?: Share;
   engine: EngineName;
   seed: string;
   /** Milliseconds after which the trial is given up. */
@@ -45,12 +48,18 @@ export interface TrialReport extends Verdict {
   cpuMsPerDial: number;
   mostAtOnce: number;
   mostInASecond: number;
+  /** Status callbacks that the gateway took longer than SLOW_MS to answer, and the slowest one in milliseconds. */
+  slowCallbacks: number;
+  slowestCallbackMs: number;
+  /** What the gateway logged. */
+  log: string;
 }
 
 const ACCOUNT_SID = `AC${'7'.repeat(32)}`;
 const AUTH_TOKEN = 'trial-token';
 const CALLERS = ['+14155550100', '+14155550101', '+14155550102'];
 const POLL_MS = 500;
+const SLOW_MS = 5_000;
 const TICKS_PER_SECOND = 100;
 
 export async function campaignTrial(options: TrialOptions): Promise<TrialReport> {
@@ -77,6 +86,7 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
     },
   };
   const held = { gateway: await Gateway.start(gatewayOptions) };
+  let cycle: DutyCycle | undefined;
   try {
     const client = new CampaignClient(held.gateway.url, await held.gateway.firstKey());
     const campaignId = await client.setUp({
@@ -87,6 +97,8 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
       phoneNumbers: phoneNumbers(options.contacts),
       ...options,
     });
+    const { share } = options;
+    cycle = share && new DutyCycle(() => held.gateway.pid, share);
     const startedMs = performance.now();
     const restart = () => Gateway.start(gatewayOptions);
     const cpuSeconds = await untilCompleted(options, {
@@ -97,6 +109,7 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
       campaignId,
     });
     const seconds = (performance.now() - startedMs) / 1_000;
+    const log = readFileSync(gatewayOptions.logFile, 'utf8');
     const connection = await database.connect();
     try {
       const verdict = await verdictOf(connection, callees, options);
@@ -108,11 +121,12 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
         ...paceFaults(callees.dialledAt, options.ratePerSecond),
       ];
       const broken = [...verdict.broken, ...faults];
-      return { broken, facts: verdict.facts, seconds, ...measured };
+      return { broken, facts: verdict.facts, seconds, log, ...measured };
     } finally {
       await connection.end();
     }
   } finally {
+    cycle?.stop();
     await held.gateway.kill();
     await callees.close();
     await database.stop();
@@ -247,6 +261,8 @@ function figures(callees: SimulatedCallees, cpuSeconds: number) {
     cpuMsPerDial: (cpuSeconds * 1_000) / dials,
     mostAtOnce: mostAtOnce(callees.calls.values()),
     mostInASecond: mostWithin(callees.dialledAt, 1_000),
+    slowCallbacks: callees.callbackMs.filter((ms) => ms > SLOW_MS).length,
+    slowestCallbackMs: Math.max(0, ...callees.callbackMs),
   };
 }
 

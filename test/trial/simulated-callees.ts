@@ -62,6 +62,8 @@ export class SimulatedCallees {
   readonly calls = new Map<string, LedgerCall>();
   /** When each dial arrived, placed or not. */
   readonly dialledAt: number[] = [];
+  /** How long the gateway took to answer each status callback. */
+  readonly callbackMs: number[] = [];
   /** From when to when the provider was out of order. */
   readonly outages: { from: number; to: number }[] = [];
   readonly #options: SimulatedCalleesOptions;
@@ -226,11 +228,10 @@ export class SimulatedCallees {
 
   /** The course of one call. */
   async #live(call: LedgerCall, form: URLSearchParams): Promise<void> {
-    const callbackSender = new CallbackSender(
-      this.#sender,
-      form.get('StatusCallback') ?? '',
-      call.news,
-    );
+    const callbackSender = new CallbackSender(this.#sender, form.get('StatusCallback') ?? '', {
+      news: call.news,
+      onAnswer: (ms) => this.callbackMs.push(ms),
+    });
     const tell = (status: Status, isLast: boolean): void => {
       this.#sender.delivered.length = 0; // Ten thousand calls would fill the memory.
       const length = isLast ? { ['CallDuration']: call.status === 'completed' ? '1' : '0' } : {};

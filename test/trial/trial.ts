@@ -39,7 +39,7 @@ const report = await campaignTrial({
 print(report);
 process.exitCode = report.broken.length === 0 ? 0 : 1;
 
-function print({ broken, facts, ...figures }: TrialReport): void {
+function print({ broken, facts, log: _log, ...figures }: TrialReport): void {
   for (const [name, figure] of Object.entries({ ...figures, ...facts })) {
     console.log(`  ${name.padEnd(36)} ${Number.isInteger(figure) ? figure : figure.toFixed(2)}`);
   }

@@ -4,24 +4,24 @@
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import { withDeadline } from '../../std/deadline.ts';
+import { answerMsOf } from '../../telephony/provider/answer-time.ts';
 import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
-/** Deadline for a provider that does not document how long it waits. */
-const ANSWER_MS_MAX = 8_000;
 const WHAT = "the answer to a call's webhook";
 
-/** The result of `work`, or `late` when the provider would not wait any longer. */
+/** The result of `work`, or `late` when the provider would not wait any longer, or the store is away for longer than a
+ *  call waits (call/connect/store-wait). */
 export async function answerInTime(
   { clock, log }: Pick<ApiDeps, 'clock' | 'log'>,
   provider: HostedProvider | undefined,
   { work, late }: { work: Promise<WebhookReply>; late: () => WebhookReply },
 ): Promise<WebhookReply> {
-  const ms = provider?.capabilities.answerMsMax ?? ANSWER_MS_MAX;
   try {
-    return await withDeadline(clock, ms, WHAT, work);
+    return await withDeadline(clock, answerMsOf(provider), WHAT, work);
   } catch (error) {
-    if (codeOf(error) !== 'TIMED_OUT') throw error;
+    const code = codeOf(error);
+    if (code !== 'TIMED_OUT' && code !== 'STORE_UNAVAILABLE') throw error;
     log.error({ err: error, provider: provider?.name }, 'webhook of a call not answered in time');
     return late();
   }

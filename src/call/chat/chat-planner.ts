@@ -52,7 +52,8 @@ export class ChatPlanner {
       runId: of.id,
     });
     const policy = policyOf(planned);
-    const tools = policy === 'model' ? await planTools(this.#deps, of, definition) : NO_TOOLS;
+    const tools =
+      policy === 'model' ? await planTools(this.#deps, of, { definition, graph }) : NO_TOOLS;
     // Clips are replaced by their texts.
     const refs = [...clipRefsOf(definition, initialContext), ...toolClipRefs(tools)];
     const rows = refs.length === 0 ? [] : await store.clips.find(organizationId, refs);

@@ -3,9 +3,9 @@
 import type { Log } from '../../log.ts';
 import type { WebhookReply } from '../../telephony/provider/provider.ts';
 import type { CallActions } from './call-actions.ts';
-import type { ProviderCall } from './call-confirmation.ts';
 import type { CallPreparation } from './call-preparation.ts';
 import type { MediaWatchdog } from './media-watchdog.ts';
+import type { WaitingCall } from './provider-event.ts';
 
 export interface AnsweredCallsDeps {
   watchdog: MediaWatchdog;
@@ -22,7 +22,7 @@ export class AnsweredCalls {
   }
 
   /** Connects the call, or refuses it if that fails. Never rejects. */
-  async connect({ call, callId }: { call: ProviderCall; callId: string }): Promise<WebhookReply> {
+  async connect({ call, callId }: { call: WaitingCall; callId: string }): Promise<WebhookReply> {
     const { watchdog, preparation, actions, log } = this.#deps;
     const { run, provider, configuration } = call;
     const { credentials } = configuration;

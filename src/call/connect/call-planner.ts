@@ -17,9 +17,11 @@ import { withRunIds } from '../setup/call-context.ts';
 import { type CallPlan, planCall, planClips, policyOf } from '../setup/call-plan.ts';
 import type { CallServices } from '../setup/call-services.ts';
 import { firstWordsOf, renderFirstWords } from '../setup/first-words.ts';
+import { GraphCache } from '../setup/graph-cache.ts';
 import { planTools, toolFaults } from '../setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from '../setup/pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from '../setup/sound-library.ts';
+import type { StoreWait } from './store-wait.ts';
 
 export interface CallPlannerDeps {
   store: Pick<Store, 'runs' | 'workflows' | 'tools'>;
@@ -33,12 +35,17 @@ export interface CallPlannerDeps {
 export interface PlannedCall extends UnconnectedCall {
   /** The version of a run that this process has just created, so that no lookup is needed. */
   fresh?: WorkflowVersion | undefined;
+  /** The call's wait for the store, if it has begun. */
+  wait?: StoreWait | undefined;
+  /** The request before the call, if it was sent: a repeated plan does not send it again. */
+  preCall?: PreCallFetch | undefined;
 }
 
 export class CallPlanner {
   readonly #deps: CallPlannerDeps;
   /** Reads that calls share: those of a burst have one agent read for several of them. */
   readonly #versions = new SharedReads<WorkflowVersion | undefined>();
+  readonly #graphs = new GraphCache();
 
   constructor(deps: CallPlannerDeps) {
     this.#deps = deps;
@@ -50,7 +57,8 @@ export class CallPlanner {
     const { configuration, provider } = call;
     const run = withRunIds(call.run);
     const version = call.fresh ?? (await this.#adopt(run));
-    const fetch = fetches.start(run, version.definition);
+    call.preCall ??= fetches.start(run, version.definition);
+    const fetch = call.preCall;
     const { organizationId } = run;
     const { configurations, definition } = version;
     const { plan: speech, faults: unusable } = await services.speech.planOf({
@@ -61,12 +69,22 @@ export class CallPlanner {
     });
     prepareSpeech(speech);
     const sounds = await planClips(library, run, version);
+    const graph = this.#graphs.of(version);
     const tools =
       policyOf(speech) === 'model'
-        ? await planTools(this.#deps, run, version.definition)
+        ? await planTools(this.#deps, run, { definition, graph })
         : NO_TOOLS;
     await sounds.clips.add(toolClipRefs(tools));
-    const planned = planCall({ run, configuration, provider, version, speech, sounds, tools });
+    const planned = planCall({
+      run,
+      configuration,
+      provider,
+      version,
+      graph,
+      speech,
+      sounds,
+      tools,
+    });
     const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
     const faults = [...unusable, ...planned.faults, ...toolFaults(provider, tools)];
     return { ...planned, preCall, faults };

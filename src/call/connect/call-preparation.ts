@@ -2,6 +2,7 @@
 // token into the media URL. Closes a call whose media never come.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import {
   type AnswerRequest,
@@ -16,6 +17,7 @@ import { callbackUrls, mediaUrl } from '../setup/callback-urls.ts';
 import type { CallActions } from './call-actions.ts';
 import type { CallPlanner, PlannedCall } from './call-planner.ts';
 import type { CallRegistry } from './call-registry.ts';
+import { StoreWait } from './store-wait.ts';
 
 /** Life of a media token. A provider opens the socket within a few seconds of our answer, or not at all. */
 export const TOKEN_MS = 60_000;
@@ -33,6 +35,7 @@ export interface CallPreparationDeps {
   tokens: MediaTokenStore;
   actions: CallActions;
   clock: Clock;
+  log: Log;
   /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
 }
@@ -105,8 +108,12 @@ export class CallPreparation {
    *  completed. */
   async prepare(call: PlannedCall): Promise<CallPlan> {
     const { planner, registry, unconnected } = this.#deps;
+    const wait = call.wait ?? new StoreWait(this.#deps, call.provider);
     try {
-      const plan = await planner.plan(call);
+      const plan = await wait.repeat(
+        () => planner.plan(call),
+        () => this.#isTaken(call),
+      );
       // The call is already connected: no media would use this plan.
       if (registry.connected(call.run.id)) return plan;
       if (!registry.addPrepared(plan)) {

@@ -13,6 +13,8 @@ export class CallRegistry implements UnconnectedCallList {
   readonly #pending = new Map<string, CallPlan>();
   readonly #entering = new Set<string>();
   readonly #sessions = new Map<string, CallSession>();
+  /** Called for each call whose media have come: its session closes its run. */
+  onActivated: ((runId: string) => void) | undefined;
 
   get activeCalls(): number {
     return this.#sessions.size;
@@ -75,6 +77,7 @@ export class CallRegistry implements UnconnectedCallList {
     const { id } = session.plan.run;
     this.#entering.delete(id);
     this.#sessions.set(id, session);
+    this.onActivated?.(id);
   }
 
   remove(runId: string): void {

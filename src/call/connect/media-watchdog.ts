@@ -3,7 +3,7 @@
 
 import type { Log } from '../../log.ts';
 import { isTerminal } from '../../model/provider.ts';
-import type { Clock } from '../../std/clock.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
 import type { CallSnapshot } from '../../telephony/provider/provider.ts';
@@ -38,9 +38,13 @@ export interface MediaWatchdogDeps {
 
 export class MediaWatchdog {
   readonly #deps: MediaWatchdogDeps;
+  /** Timers of the next checks, by run: one for the dial and one for each answer webhook. */
+  readonly #timers = new Map<string, Set<Timer>>();
 
   constructor(deps: MediaWatchdogDeps) {
     this.#deps = deps;
+    // Otherwise each call would be read once more after its end.
+    deps.registry.onActivated = (id) => this.#stop(id);
   }
 
   /** Watches a dialled call: it rings from now on. */
@@ -63,7 +67,8 @@ export class MediaWatchdog {
     const { id } = call.run;
     const tries = { looks, failures: 0 };
     const schedule = (ms: number): void => {
-      clock.after(ms, () => {
+      const timer = clock.after(ms, () => {
+        this.#forget(id, timer);
         this.#look(call, tries).then(
           (more) => {
             if (more) schedule(AGAIN_MS);
@@ -76,8 +81,21 @@ export class MediaWatchdog {
           },
         );
       });
+      const timers = this.#timers.get(id) ?? new Set();
+      this.#timers.set(id, timers.add(timer));
     };
     schedule(afterMs);
+  }
+
+  #stop(runId: string): void {
+    for (const timer of this.#timers.get(runId) ?? []) timer.cancel();
+    this.#timers.delete(runId);
+  }
+
+  #forget(runId: string, timer: Timer): void {
+    const timers = this.#timers.get(runId);
+    timers?.delete(timer);
+    if (timers?.size === 0) this.#timers.delete(runId);
   }
 
   /** Checks a call once. Returns false if there is nothing more to watch. */

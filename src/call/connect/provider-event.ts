@@ -35,6 +35,7 @@ import type { CallConfirmation, CallStep, ProviderCall } from './call-confirmati
 import type { CallPreparation } from './call-preparation.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { MediaWatchdog } from './media-watchdog.ts';
+import { StoreWait } from './store-wait.ts';
 import { UnprovenReports } from './unproven-reports.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
 
@@ -56,6 +57,9 @@ export interface ProviderEventsDeps {
   clock: Clock;
   log: Log;
 }
+
+/** A call whose webhook waits for the answer. */
+export type WaitingCall = ProviderCall & { wait?: StoreWait };
 
 /** Result of an event. */
 export interface TakenEvent {
@@ -93,6 +97,25 @@ export class ProviderEvents {
     const found = await this.#find(provider, runId, request);
     if (found !== 'unproven') return found;
     throw unsigned(name);
+  }
+
+  /** The call of a webhook that asks for media, verified, with its id. Waits for the store, as the callee does. Throws
+   *  RUN_NOT_FOUND, and as `verify` and `withCallId` do. */
+  async answered(
+    name: ProviderName,
+    runId: string,
+    request: ProviderRequest,
+  ): Promise<{ call: WaitingCall; callId: string }> {
+    const provider = this.#hosted(name);
+    if (provider === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    const wait = new StoreWait(this.#deps, provider);
+    const verified = await wait.repeat(() => this.verify(name, runId, request));
+    // A call that a command connects has no answer URL: its status asks for media.
+    if (verified?.provider.capabilities.answerStyle !== 'document') {
+      throw new GatewayError('RUN_NOT_FOUND');
+    }
+    const { call, callId } = await wait.repeat(() => this.withCallId(verified, request));
+    return { call: { ...call, wait }, callId };
   }
 
   #hosted(name: ProviderName): HostedProvider | undefined {

@@ -1,7 +1,6 @@
 // Call control: the entry to the call folders for the API and the media server, and draining before a stop.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import { callsRefused } from '../../metrics/metrics.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run } from '../../model/run.ts';
@@ -120,12 +119,8 @@ export class CallControl implements CallService {
   async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     const { providerEvents, transferResults } = this.#deps.connect;
     if (isTransferId(runId)) return transferResults.answer({ name, transferId: runId, request });
-    const verified = await providerEvents.verify(name, runId, request);
-    // A call that a command connects has no answer URL: its status asks for media.
-    if (verified?.provider.capabilities.answerStyle !== 'document') {
-      throw new GatewayError('RUN_NOT_FOUND');
-    }
-    return this.#deps.connect.answered.connect(await providerEvents.withCallId(verified, request));
+    const { answered } = this.#deps.connect;
+    return answered.connect(await providerEvents.answered(name, runId, request));
   }
 
   async event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {

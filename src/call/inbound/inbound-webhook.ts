@@ -7,6 +7,7 @@ import { callsRefused, webhooks } from '../../metrics/metrics.ts';
 import { isTerminal } from '../../model/provider.ts';
 import type { PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
+import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { StartedRun } from '../../store/runs/new-run.ts';
 import type { Store } from '../../store/store.ts';
@@ -20,6 +21,7 @@ import {
 } from '../../telephony/provider/provider.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
+import { StoreWait } from '../connect/store-wait.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 
 type InboundCall = Extract<ProviderEvent, { kind: 'inbound-call' }>;
@@ -36,6 +38,7 @@ interface Inbound {
   request: ProviderRequest;
   event: InboundCall;
   workflowId: string | null;
+  wait: StoreWait;
 }
 
 interface Found {
@@ -51,6 +54,7 @@ export interface InboundWebhooksDeps {
     ConnectServices,
     'registry' | 'watchdog' | 'preparation' | 'actions' | 'verifier' | 'confirmation'
   >;
+  clock: Clock;
   random: Random;
   log: Log;
 }
@@ -75,8 +79,9 @@ export class InboundWebhooks {
       const event = provider.webhook.parse(request);
       if (event.kind !== 'inbound-call') return provider.webhook.acknowledge();
       proven.callId = event.callId;
-      const inbound = { provider, request, event, workflowId };
-      const found = await this.#findVerified(inbound);
+      const wait = new StoreWait(this.#deps, provider);
+      const inbound = { provider, request, event, workflowId, wait };
+      const found = await wait.repeat(() => this.#findVerified(inbound));
       if (found.isVerified) proven.credentials = found.configuration.credentials;
       const reply = await this.#connect(inbound, found);
       webhooks.inc({ provider: provider.name, result: 'answered' });
@@ -101,15 +106,15 @@ export class InboundWebhooks {
     { configuration, number, isVerified }: Found & { isVerified: boolean },
   ): Promise<WebhookReply> {
     const { registry, watchdog, preparation, verifier } = this.#deps.connect;
-    const { provider, request, event, workflowId } = inbound;
-    const version = await this.#deps.runs.agent(
-      configuration,
-      workflowId ?? number.inboundWorkflowId,
-    );
+    const { provider, request, event, workflowId, wait } = inbound;
+    const agentId = workflowId ?? number.inboundWorkflowId;
+    const version = await wait.repeat(() => this.#deps.runs.agent(configuration, agentId));
     if (!isVerified) throw new Refusal('signature');
-    await verifier.refuseReplay(provider, request);
+    await wait.repeat(() => verifier.refuseReplay(provider, request));
     await this.#confirm(inbound, configuration);
-    const { run, isNew } = await this.#createRun({ configuration, number, version, inbound });
+    const { run, isNew } = await wait.repeat(() =>
+      this.#createRun({ configuration, number, version, inbound }),
+    );
     if (run.state !== 'initialized' || registry.connected(run.id)) {
       // The webhook is a late repetition: a command would end the connected call.
       if (provider.capabilities.answerStyle === 'command') return provider.webhook.acknowledge();
@@ -117,7 +122,7 @@ export class InboundWebhooks {
     }
     if (!registry.has(run.id)) watchdog.answered({ run, configuration, provider });
     const fresh = isNew ? version : undefined;
-    return preparation.answer({ run, configuration, provider, fresh }, event.callId);
+    return preparation.answer({ run, configuration, provider, fresh, wait }, event.callId);
   }
 
   /** The configuration and number of the call: those of the account that the provider proves. Throws Refusal if no

@@ -20,6 +20,7 @@ import { nearestAddress, shownNumber } from '../../telephony/provider/unconfigur
 import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
 import type { UnconnectedCall } from '../closing/unconnected-calls.ts';
 import type { ConnectServices } from '../connect/connect-services.ts';
+import { StoreWait } from '../connect/store-wait.ts';
 import { type InboundRuns, Refusal, reasonOf } from '../inbound/inbound-run.ts';
 import { isLastLeg, isTransferred, lastRunOf, partyOf } from './call-legs.ts';
 import { untilStored } from './last-status.ts';
@@ -120,10 +121,14 @@ export class PbxCalls {
   // Inbound calls.
 
   async #takeInbound(call: PbxInboundCall, stepped: QueuedCall): Promise<void> {
+    const wait = new StoreWait(this.#deps, this.#line.provider);
     try {
-      const run = await this.#runOf(call, stepped.ended);
+      const run = await wait.repeat(
+        () => this.#runOf(call, stepped.ended),
+        () => stepped.ended.aborted,
+      );
       if (run === undefined) return;
-      const ringing = { run, ...this.#line };
+      const ringing = { run, ...this.#line, wait };
       this.#deps.connect.watchdog.watch(ringing);
       this.#connect(call.callId, ringing, stepped);
     } catch (error) {

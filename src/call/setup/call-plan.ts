@@ -15,7 +15,7 @@ import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
 import { linesFor } from '../../workflow/engine/language-lines.ts';
 import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
-import { parseGraph } from '../../workflow/graph/graph.ts';
+import type { Graph } from '../../workflow/graph/graph.ts';
 import { hasPostCallNodes } from '../../workflow/graph/post-call-nodes.ts';
 import { NO_TOOLS, type NodeTools } from '../../workflow/tools/offered-functions.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
@@ -44,18 +44,18 @@ export interface CallPlan {
   hasAfterwork: boolean;
 }
 
-/** Plans a call. Throws WORKFLOW_INVALID if the version cannot run. */
+/** Plans a call. `graph`: that of the version. */
 export function planCall(input: {
   run: Run;
   configuration: TelephonyConfiguration;
   provider: TelephonyProvider;
   version: WorkflowVersion;
+  graph: Graph;
   speech: SpeechPlan;
   sounds: PlannedSounds;
   tools?: NodeTools;
 }): CallPlan {
   const settings = turnSettingsOf(input.version.configurations);
-  const graph = parseGraph(input.version.definition);
   const tools = input.tools ?? NO_TOOLS;
   const isLatinOnly = input.speech.tts.isLatinOnly === true;
   return {
@@ -63,7 +63,7 @@ export function planCall(input: {
     configuration: input.configuration,
     provider: input.provider,
     engine: createEngine({
-      graph,
+      graph: input.graph,
       policy: policyOf(input.speech),
       settings: {
         ...settings,

@@ -9,7 +9,7 @@ import type { Clock } from '../../std/clock.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
 import type { TelephonyProvider } from '../../telephony/provider/provider.ts';
-import { parseGraph } from '../../workflow/graph/graph.ts';
+import type { Graph } from '../../workflow/graph/graph.ts';
 import {
   NO_TOOLS,
   type NodeTools,
@@ -20,13 +20,12 @@ import { toolUuidsOf } from '../../workflow/tools/tool-references.ts';
 /** Deadline of the load: the phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
 
-/** Loads the tools. Throws WORKFLOW_INVALID. */
+/** Loads the tools of an agent. Never rejects. */
 export async function planTools(
   { store, clock, log }: { store: Pick<Store, 'tools'>; clock: Clock; log: Log },
   run: Pick<Run, 'organizationId'> & { id?: string },
-  definition: WorkflowDefinition,
+  { definition, graph: { nodes } }: { definition: WorkflowDefinition; graph: Graph },
 ): Promise<NodeTools> {
-  const { nodes } = parseGraph(definition);
   const uuids = toolUuidsOf(definition);
   if (uuids.length === 0) return NO_TOOLS;
   const runLog = run.id === undefined ? log : log.child({ runId: run.id });

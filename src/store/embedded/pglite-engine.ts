@@ -13,12 +13,6 @@ import { queryMessage } from './wire-protocol.ts';
 /** WASI's number for an input/output error. On it PostgreSQL stops rather than lose a commit. */
 const WASI_EIO = 29;
 
-/** Messages after which PGlite's own results are read. It parses every answer once more and keeps the results until
- *  then: some 50 kB for the statements of a call. */
-const KEPT_MESSAGES_MAX = 200;
-/** PostgreSQL's Flush, which changes nothing at any time. */
-const FLUSH = Uint8Array.of(0x48, 0, 0, 0, 4);
-
 export const START_PARAMETERS: readonly string[] = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
   ...['-c', 'fsync=on'],
@@ -68,18 +62,9 @@ export async function openPgliteEngine(
     fsyncs += 1;
   });
   const database = await PGlite.create({ fs: files, startParams: [...parameters] });
-  let kept = 0;
+  const execute = rawExecution(database);
   const engine: PgliteEngine = {
-    execute: (message) => {
-      const answer = database.execProtocolRawSync(message).slice();
-      kept += 1;
-      if (kept === KEPT_MESSAGES_MAX) {
-        kept = 0;
-        // If the engine broke, the next message fails.
-        database.execProtocol(FLUSH, { syncToFs: false }).catch(() => undefined);
-      }
-      return answer;
-    },
+    execute,
     fsyncs: () => fsyncs,
     close: () => database.close(),
   };
@@ -88,6 +73,31 @@ export async function openPgliteEngine(
   engine.execute(queryMessage("select pg_logical_emit_message(true, 'patchbay', 'start')"));
   if (fsyncs === before) throw new GatewayError('STORE_NOT_DURABLE', {});
   return engine;
+}
+
+/** The function that runs a message at once. PGlite would parse every answer for results of its own, an eighth of the
+ *  processor time of a statement, unless it passes the bytes on; it does so in an asynchronous function, whose work is
+ *  done before that returns. */
+function rawExecution(database: PGlite): PgliteEngine['execute'] {
+  const runSync = database.execProtocolRawSync.bind(database);
+  let fault: { error: unknown } | undefined;
+  database.execProtocolRawSync = (message) => {
+    try {
+      return runSync(message);
+    } catch (error) {
+      fault = { error };
+      throw error;
+    }
+  };
+  return (message) => {
+    const pieces: Uint8Array[] = [];
+    const onRawData = (piece: Uint8Array): void => void pieces.push(piece.slice());
+    fault = undefined;
+    database.execProtocolRawStream(message, { syncToFs: false, onRawData }).catch(() => undefined);
+    if (fault !== undefined) throw fault.error;
+    const [first, ...rest] = pieces;
+    return first === undefined || rest.length > 0 ? Buffer.concat(pieces) : first;
+  };
 }
 
 /** PGlite's files on the local disk, with the fsync that PGlite lacks. */

@@ -59,8 +59,8 @@ export class LocalFileStore implements FileStore {
   async create(key: string): Promise<FileWriter> {
     const path = this.#path(key);
     try {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      return new LocalFileWriter(await open(path, 'w', 0o600), this.#writes);
+      const file = await inFolder(path, () => open(path, 'w', 0o600));
+      return new LocalFileWriter(file, this.#writes);
     } catch (error) {
       throw diskError(error);
     }
@@ -77,15 +77,13 @@ export class LocalFileStore implements FileStore {
     await this.#store(key, (unfinished) => receiveDurably(unfinished, source, bytesMax));
   }
 
-  /** Stores the file that `write` creates, and flushes, at the given path. */
-  async #store(key: string, write: (unfinished: string) => Promise<void>): Promise<void> {
+  /** Stores the file that `write` writes, flushes and closes. */
+  async #store(key: string, write: (unfinished: FileHandle) => Promise<void>): Promise<void> {
     const path = this.#path(key);
     const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
     try {
-      await mkdir(dirname(unfinished), { recursive: true, mode: 0o700 });
-      await write(unfinished);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await rename(unfinished, path);
+      await write(await inFolder(unfinished, () => open(unfinished, 'wx', 0o600)));
+      await inFolder(path, () => rename(unfinished, path));
       await flushFolder(dirname(path));
     } catch (error) {
       await rm(unfinished, { force: true });
@@ -151,12 +149,23 @@ export class LocalFileStore implements FileStore {
   }
 }
 
+/** The result of `work`, which needs the folder of `path`. The folder is created where it is missing: to look for it
+ *  before each file costs as much as the file. */
+async function inFolder<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  return work();
+}
+
 async function receiveDurably(
-  path: string,
+  file: FileHandle,
   source: AsyncIterable<Uint8Array>,
   bytesMax: number,
 ): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
   try {
     let bytes = 0;
     let written = 0;
@@ -186,8 +195,7 @@ async function writeAll(file: FileHandle, pieces: Uint8Array[]): Promise<void> {
   await file.writeFile(Buffer.concat(pieces).subarray(bytesWritten));
 }
 
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
+async function writeDurably(file: FileHandle, bytes: Uint8Array): Promise<void> {
   try {
     await file.writeFile(bytes);
     await file.sync();

@@ -379,11 +379,16 @@ describe('an inbound call over a PBX is turned away', () => {
     expect(harness.pbx.hangUps).toEqual(['first']);
   });
 
-  it('as an error where the store is away, which is logged', async () => {
+  it('as an error where the store is away for longer than it rings, which is logged', async () => {
     const harness = await held.harness.prepare();
-    await withPbx(harness);
+    const pbx = await withPbx(harness);
+    const { clock } = harness;
+    const sinceMs = clock.monotonicMs();
     harness.deps.store.runs.create = () => Promise.reject(new GatewayError('STORE_UNAVAILABLE'));
-    expect((await refused(harness, EXTENSION))?.reason).toBe('error');
+    pbx.inbound(PHONE, EXTENSION);
+    await harness.passThrough(() => pbx.refused.length > 0);
+    expect(pbx.refused[0]?.reason).toBe('error');
+    expect(clock.monotonicMs() - sinceMs).toBeGreaterThanOrEqual(9_500);
     expect(harness.errors).toHaveLength(1);
   });
 
