@@ -80,21 +80,21 @@ export async function openPgliteEngine(
  *  done before that returns. */
 function rawExecution(database: PGlite): PgliteEngine['execute'] {
   const runSync = database.execProtocolRawSync.bind(database);
-  let fault: { error: unknown } | undefined;
+  /** What the last message failed with. */
+  const faults: unknown[] = [];
   database.execProtocolRawSync = (message) => {
     try {
       return runSync(message);
     } catch (error) {
-      fault = { error };
+      faults.push(error);
       throw error;
     }
   };
   return (message) => {
     const pieces: Uint8Array[] = [];
     const onRawData = (piece: Uint8Array): void => void pieces.push(piece.slice());
-    fault = undefined;
     database.execProtocolRawStream(message, { syncToFs: false, onRawData }).catch(() => undefined);
-    if (fault !== undefined) throw fault.error;
+    if (faults.length > 0) throw faults.pop();
     const [first, ...rest] = pieces;
     return first === undefined || rest.length > 0 ? Buffer.concat(pieces) : first;
   };
