@@ -8,6 +8,7 @@ import type { Clock } from '../../std/clock.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import { SharedWork } from '../../std/shared-work.ts';
 import type { Store } from '../../store/store.ts';
+import { parseGraph } from '../../workflow/graph/graph.ts';
 import { preCallRequestOf } from '../../workflow/graph/pre-call-request.ts';
 import { planCall, planClips } from '../setup/call-plan.ts';
 import type { CallServices } from '../setup/call-services.ts';
@@ -100,7 +101,8 @@ export class CampaignWords {
     const owner = { organizationId, configurations, definition };
     const { plan: speech } = await services.speech.planOf(owner);
     const sounds = await planClips(library, run, version);
-    return { plan: planCall({ run, ...route, version, speech, sounds }), readAtMs };
+    const graph = parseGraph(definition);
+    return { plan: planCall({ run, ...route, version, graph, speech, sounds }), readAtMs };
   }
 
   async #versionOf({
