@@ -151,7 +151,7 @@ describe('patchbay asterisk config', () => {
     });
     expect({ code, keys }).toEqual({ code: 0, keys: ['key-1'] });
     expect(out).toContain('; Mode client.');
-    expect(out).toContain(`Stasis(patchbay_0123456789ab,inbound,\${EXTEN})`);
+    expect(out).toContain(`Stasis(patchbay_0123456789ab,inbound,\${EXTEN},3600)`);
     expect(out).toContain('[media_gw]');
     expect(out).toContain('tlsenable = yes');
     expect(out).toContain('password = gw-secret-1');
