@@ -10,8 +10,8 @@ import { isHosted, type TelephonyProvider } from '../../telephony/provider/provi
 
 /** Longest wait of a call. Few callers let it ring for longer without an answer. */
 const WAIT_MS_MAX = 10_000;
-/** Pause before the next attempt. */
-const PAUSE_MS = 500;
+/** Pause before the next attempt. Attempts take processor time from the database that starts. */
+const PAUSE_MS = 1_000;
 /** Time between the end of the wait and the provider's own deadline. */
 const REPLY_MS = 500;
 
@@ -36,11 +36,13 @@ export class StoreWait {
       try {
         return await work();
       } catch (error) {
-        const isLate = this.#clock.monotonicMs() + PAUSE_MS > this.#untilMs;
+        const isLate = this.#clock.monotonicMs() >= this.#untilMs;
         if (codeOf(error) !== 'STORE_UNAVAILABLE' || isLate || isOver()) throw error;
       }
       this.#note();
-      await new Promise<void>((resolve) => this.#clock.after(PAUSE_MS, resolve));
+      const leftMs = this.#untilMs - this.#clock.monotonicMs();
+      const pauseMs = Math.max(0, Math.min(PAUSE_MS, leftMs));
+      await new Promise<void>((resolve) => this.#clock.after(pauseMs, resolve));
     }
   }
 
