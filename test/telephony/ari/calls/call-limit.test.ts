@@ -17,6 +17,10 @@ const printed: Dialplan = {
 };
 const play = () => table({ asterisk: { dialplan: printed } });
 
+function isLimit({ method, path }: { method: string; path: string }): boolean {
+  return method === 'POST' && path.endsWith('/variable');
+}
+
 describe('the limit of a call', () => {
   it.each([
     [['inbound', '8000', '3600'], 3_600],
@@ -45,7 +49,7 @@ describe('the limit of a call', () => {
     const at = await play();
     const { call, phone } = await rings(at);
     const audio = new Audio(await at.connection.openMedia(call.callId, patient));
-    const limit = () => at.asterisk.requests.filter(({ path }) => path.endsWith('/variable'));
+    const limit = () => at.asterisk.requests.filter(isLimit);
     await until(() => limit().length === 1, 'the limit');
     expect(limit()[0]?.query).toEqual({ variable: 'TIMEOUT(absolute)', value: '3600' });
     await at.clock.advanceAsync(120_000, 1_000);
@@ -57,8 +61,8 @@ describe('the limit of a call', () => {
   it('is asked for again where the PBX does not take it at once', async () => {
     const at = await play();
     let refused = 0;
-    at.asterisk.faults.rest = ({ path }) => {
-      if (!path.endsWith('/variable') || refused === 2) return undefined;
+    at.asterisk.faults.rest = (request) => {
+      if (!isLimit(request) || refused === 2) return undefined;
       refused += 1;
       return { status: 502, body: {} };
     };
@@ -76,7 +80,7 @@ describe('the limit of a call', () => {
     const { call } = await rings(at);
     const audio = new Audio(await at.connection.openMedia(call.callId, patient));
     await at.clock.advanceAsync(1_000, 100);
-    expect(at.asterisk.requests.filter(({ path }) => path.endsWith('/variable'))).toEqual([]);
+    expect(at.asterisk.requests.filter(isLimit)).toEqual([]);
     expect(at.asterisk.stasis.isServed(APP)).toBe(true);
     audio.close();
   });
