@@ -35,6 +35,7 @@ describe.each(engines())('migrations on %s', (engine) => {
     client = await database.connect();
   }, 30_000);
   beforeEach(async () => {
+    await client.query('rollback'); // A test that failed may have left its transaction open.
     await client.query('drop table if exists migrations, one, two');
   });
   afterAll(async () => {
