@@ -33,7 +33,7 @@ export class ClockRecovery {
   #highLeastMs = Number.POSITIVE_INFINITY;
 
   /** Takes a packet that ends at `streamEndMs` of the stream and arrived at `nowMs` of media time. `jitterMs`: the
-   *  arrivals' jitter. */
+   *  jitter of arrivals that have no timestamps, else 0. */
   arrived(streamEndMs: number, nowMs: number, jitterMs: number): void {
     const delayMs = nowMs - streamEndMs;
     if (this.#packets === 0) this.#restart(delayMs, nowMs);

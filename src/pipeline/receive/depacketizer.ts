@@ -108,7 +108,9 @@ export class Depacketizer {
     if (this.#dropped > 0) this.#fill((this.#next ?? 0) + this.#dropped);
     this.#dropped = 0;
     const start = this.#place(timestampMs, count);
-    this.#arrival.arrived((start + count) / PER_MS, nowMs, this.#jitter.jitterMs);
+    // Packets with timestamps are put in order: their smallest delay is followed exactly.
+    const jitterMs = Number.isNaN(timestampMs) ? this.#jitter.jitterMs : 0;
+    this.#arrival.arrived((start + count) / PER_MS, nowMs, jitterMs);
     this.#jitter.arrived(start / PER_MS, nowMs);
     this.#order(pcm, count, start, nowMs);
     this.#lastStart = start;
