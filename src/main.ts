@@ -70,7 +70,7 @@ async function main(): Promise<void> {
 async function startForked(config: Config, log: Log, number: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
-  const channel = supervisorTransport(() => process.exit(1));
+  const channel = supervisorTransport(clock, () => process.exit(1));
   const link = new IpcChannel(number, channel, { clock, log });
   const epoch = gatewayEpoch(link);
   shareMetrics(link, registry);

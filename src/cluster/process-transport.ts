@@ -5,6 +5,7 @@ import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import { ipcDropped } from '../metrics/metrics.ts';
 import { isListenHandle } from '../runtime/listen-handle.ts';
+import type { Clock } from '../std/clock.ts';
 import type { IpcTransport } from './ipc-channel.ts';
 import type { IpcHandle, IpcMessage } from './ipc-message.ts';
 
@@ -13,12 +14,15 @@ const PENDING_MAX = 10_000;
 /** Bytes queued in a pipe, by the senders' estimates: the supervisor's memory for a process that does not read. */
 const PENDING_BYTES_MAX = 64 * 1_048_576;
 
+/** Interval at which a process looks whether its supervisor is there. */
+const LOOK_MS = 500;
+
 type Pipe = Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process;
 
 const pending = new WeakMap<Pipe, { messages: number; bytes: number }>();
 
 /** Transport of a forked process. `onLost` is called when the supervisor is gone. */
-export function supervisorTransport(onLost: () => void): IpcTransport {
+export function supervisorTransport(clock: Clock, onLost: () => void): IpcTransport {
   const channel: IpcTransport = {
     send: (message, handle, keepOpen) => send(process, message, handle, keepOpen),
     onMessage: () => undefined,
@@ -27,8 +31,13 @@ export function supervisorTransport(onLost: () => void): IpcTransport {
     channel.onMessage(message, handleOf(handle));
   });
   process.once('disconnect', onLost);
-  // The supervisor may have ended while this process was loading, before the listener was set.
-  if (!process.connected) onLost();
+  // The supervisor may have ended while this process was loading, before the listener was set. And Node reports nothing
+  // while a passed connection waits for the confirmation of the other end.
+  const look = (): void => {
+    if (process.connected) clock.after(LOOK_MS, look);
+    else onLost();
+  };
+  look();
   return channel;
 }
 

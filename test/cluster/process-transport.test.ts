@@ -1,6 +1,6 @@
 // The pipe to another process: a socket between two real ones, and its limits.
 
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -32,6 +32,29 @@ it('loses nothing of a socket whose taker comes late to it', async () => {
     server.close();
   }
 }, 20_000);
+
+it('ends a process whose supervisor was killed before it confirmed a connection', async () => {
+  const program = fileURLToPath(new URL('./orphaned-process.ts', import.meta.url));
+  const first = spawn(process.execPath, ['--import', 'tsx', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(first.stdout, 'data', { signal: AbortSignal.timeout(15_000) });
+  const second = Number(line);
+  first.kill('SIGKILL');
+  try {
+    await expect.poll(() => isThere(second), { timeout: 5_000 }).toBe(false);
+  } finally {
+    if (isThere(second)) process.kill(second, 'SIGKILL');
+  }
+}, 30_000);
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 describe('a process that does not read', () => {
   const note = { kind: 'note', from: 1, to: 2, topic: 'webhook', body: {} } as const;
