@@ -15,7 +15,7 @@ const LOOK_MS = 200;
 
 export class MachinePace {
   /** Told each measurement. */
-  onMeasured: (slowness: number) => void = () => undefined;
+  readonly listeners = new Set<(slowness: number) => void>();
   /** Told when the machine is slow, and each time that it becomes twice as slow. */
   onSlow: (slowness: number) => void = () => undefined;
   /** The largest factor so far. */
@@ -57,7 +57,7 @@ export class MachinePace {
   note(measured: number): void {
     this.#measured = [...this.#measured, measured].slice(-KEPT_MAX);
     this.worst = Math.max(this.worst, this.slowness);
-    this.onMeasured(measured);
+    for (const listener of this.listeners) listener(measured);
     if (!this.isSlow || this.slowness < 2 * this.#said) return;
     this.#said = this.slowness;
     this.onSlow(this.slowness);

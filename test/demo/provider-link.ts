@@ -61,6 +61,7 @@ export type CallEnded = Extract<ProviderNews, { type: 'ended' }>;
 export class ProviderLink {
   readonly #child: ChildProcess;
   readonly #listeners = new Set<(news: ProviderNews) => void>();
+  readonly #onPace = (slowness: number): void => this.#order({ type: 'pace', slowness });
 
   private constructor(gatewayUrl: string, recogniser: boolean, played: ProviderPlayed) {
     const options = ['--import', 'tsx', 'test/demo/provider-process.ts'];
@@ -88,8 +89,8 @@ export class ProviderLink {
   ): Promise<{ provider: ProviderLink; apiUrl: string }> {
     const provider = new ProviderLink(gatewayUrl, recogniser, played);
     const { apiUrl } = await provider.#next('ready');
-    machine.onMeasured = (slowness) => provider.#order({ type: 'pace', slowness });
-    provider.#order({ type: 'pace', slowness: machine.slowness });
+    machine.listeners.add(provider.#onPace);
+    provider.#onPace(machine.slowness);
     return { provider, apiUrl };
   }
 
@@ -105,7 +106,7 @@ export class ProviderLink {
   }
 
   stop(): void {
-    machine.onMeasured = () => undefined;
+    machine.listeners.delete(this.#onPace);
     this.#listeners.clear();
     this.#child.kill();
   }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
+import { machine } from '../demo/machine-pace.ts';
 import { ProviderLink } from '../demo/provider-link.ts';
 import { type CallMeans, holdInbound, holdOutbound, setUp } from '../demo/two-calls.ts';
 import { type CallResult, faultsOf } from '../demo/verdict.ts';
@@ -93,6 +94,8 @@ const trials = settings
   .map((setting) => new Trial(setting));
 
 beforeAll(async () => {
+  // Callers wait in proportion to what the machine does, as in the demo: six calls begin at the same time.
+  machine.watch();
   for (const trial of trials) await trial.start();
   for (const trial of trials) trial.call();
 }, 300_000);
