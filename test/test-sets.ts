@@ -59,7 +59,16 @@ export const FULL_ONLY: Readonly<Record<string, readonly string[]>> = {
     'test/audio/tones/dtmf-talk-off.test.ts',
     'test/pipeline/recording-hour.test.ts',
   ],
-  'calls with real speech': ['test/call/session/spoken-calls.test.ts'],
+  'calls with real speech, and calls that examine a PBX': [
+    'test/call/examination/examination-call.test.ts',
+    'test/call/examination/examination-refusals.test.ts',
+    'test/call/session/spoken-calls.test.ts',
+  ],
+  'databases and disks that are old, shared or full': [
+    'test/store/db/retry-counts-migration.test.ts',
+    'test/store/db/shared-server.test.ts',
+    'test/store/files/full-disk.test.ts',
+  ],
   'campaigns whose dials fail or whose provider is away': [
     'test/campaign/dial-faults.test.ts',
     'test/campaign/provider-wait.test.ts',
