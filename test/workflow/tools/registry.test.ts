@@ -151,6 +151,8 @@ describe('the definition of a transfer', () => {
     expect(isValid('transfer_call', { destination: '+1', context_mapping: none })).toBe(true);
     const unmapped = { destination_source: 'context_mapping', context_mapping: none };
     expect(isValid('transfer_call', unmapped)).toBe(false);
+    // Without those nulls, rules were forgotten.
+    expect(isValid('transfer_call', { destination: '+1', context_mapping: {} })).toBe(false);
   });
 });
 
