@@ -80,9 +80,10 @@ export async function openPgliteEngine(
  *  done before that returns. */
 function rawExecution(database: PGlite): PgliteEngine['execute'] {
   const runSync = database.execProtocolRawSync.bind(database);
-  /** What the last message failed with. */
+  /** What the current message failed with; empty once it has run. */
   const faults: unknown[] = [];
   database.execProtocolRawSync = (message) => {
+    faults.length = 0;
     try {
       return runSync(message);
     } catch (error) {
@@ -93,6 +94,8 @@ function rawExecution(database: PGlite): PgliteEngine['execute'] {
   return (message) => {
     const pieces: Uint8Array[] = [];
     const onRawData = (piece: Uint8Array): void => void pieces.push(piece.slice());
+    // A release of PGlite that does not run the message at once would lose its answer.
+    faults.splice(0, Number.POSITIVE_INFINITY, new Error('PGlite has not run the message'));
     database.execProtocolRawStream(message, { syncToFs: false, onRawData }).catch(() => undefined);
     if (faults.length > 0) throw faults.pop();
     const [first, ...rest] = pieces;
