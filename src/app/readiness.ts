@@ -42,7 +42,7 @@ export class Readiness {
     return reasons;
   }
 
-  /** Notes that the first API key is printed: whoever waits for the gateway needs it next. */
+  /** Notes that the first API key is printed. The gateway is not ready before: clients need that key. */
   announced(): void {
     this.#isAnnounced = true;
   }

@@ -29,7 +29,7 @@ import { onWebsocketUpgrade, takeUpgrades } from './upgrades.ts';
 
 export interface SingleProcess extends Drainable {
   accounts: FirstApiKey;
-  /** Called when the first API key is printed: the gateway is not ready before. */
+  /** Notes that the first API key is printed. The gateway is not ready before. */
   announced(): void;
 }
 

@@ -24,7 +24,7 @@ const SILENT_EXTRA_MS = 5_000;
 
 export interface SupervisedGateway {
   accounts: FirstApiKey;
-  /** Called when the first API key is printed: the gateway is not ready before. */
+  /** Notes that the first API key is printed. The gateway is not ready before. */
   announced(): void;
   stop(): Promise<void>;
 }

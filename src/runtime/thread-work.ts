@@ -1,5 +1,5 @@
-// Work of a worker thread since it last made progress, by which a thread that hangs is told from one that a busy
-// machine keeps waiting: by the thread's own processor time, where the system reports it (Linux, proc(5)).
+// Work of a worker thread since it last made progress. It distinguishes a thread that hangs from one that a busy machine
+// keeps waiting: by the thread's own processor time, where the system reports it (Linux, proc(5)).
 
 import { readFileSync, readlinkSync } from 'node:fs';
 import type { Clock } from '../std/clock.ts';

@@ -9,7 +9,7 @@ interface Running<T> {
 }
 
 export class SharedWork<T> {
-  /** At most one for each caller that waits. */
+  /** The work in flight, by key: at most one for each caller that waits. */
   readonly #running = new Map<string, Running<T>>();
 
   /** Whether work of the key is in flight. */

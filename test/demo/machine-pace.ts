@@ -14,9 +14,9 @@ export const SLOW_MIN = 2.5;
 const LOOK_MS = 200;
 
 export class MachinePace {
-  /** Told each measurement. */
+  /** Called with each measurement. */
   readonly listeners = new Set<(slowness: number) => void>();
-  /** Told when the machine is slow, and each time that it becomes twice as slow. */
+  /** Called when the machine is slow, and each time that it becomes twice as slow. */
   onSlow: (slowness: number) => void = () => undefined;
   /** The largest factor so far. */
   worst = 1;
@@ -88,7 +88,7 @@ export class MachinePace {
   }
 }
 
-/** Of this process. */
+/** The pace of the machine, as this process measures or receives it. */
 export const machine = new MachinePace();
 
 function measuredSlowness(): number {

@@ -13,7 +13,7 @@ export type ProviderPlayed = { name: Exclude<ProviderName, 'ari'> } | { name: 'a
 
 const directionSchema = z.enum(['inbound', 'outbound']);
 
-/** To the provider. */
+/** Orders to the provider's process. */
 export const providerOrder = z.discriminatedUnion('type', [
   /** Ring the gateway, or be ready to be rung by it. */
   z.object({

@@ -5,7 +5,7 @@ import type { Facts } from '../../errors/gateway-error.ts';
 
 const missingPrompt = 'prompt is required for agent nodes';
 
-/** By error code. */
+/** Facts of example errors, by error code. */
 export const exampleFacts: Readonly<Record<string, Facts>> = {
   // Requests and files
   BODY_VALUES: { max: 25_000 },

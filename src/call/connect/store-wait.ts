@@ -1,6 +1,6 @@
-// The wait of one call for the database while its phone rings. Nothing is answered meanwhile, so that the provider lets
-// the phone ring on; a caller who has to wait a few seconds is not told that something went wrong. A database that
-// restarts on a busy machine takes longer than the statements themselves wait (store/db/connections).
+// The wait of one call for the database while its phone rings. The gateway holds back its reply meanwhile, so that the
+// provider keeps the phone ringing and plays no apology during an outage of a few seconds. A database that restarts on a
+// busy machine takes longer than the statements themselves wait (store/db/connections).
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';

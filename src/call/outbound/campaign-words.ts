@@ -1,5 +1,5 @@
-// First words of a campaign's calls, rendered before they are dialled: whoever answers hears the agent at once, and
-// calls that are answered together do not all render at that moment. The agent's clips are decoded then, too.
+// First words of a campaign's calls. The worker renders them and decodes the agent's clips before it dials: the agent
+// speaks as soon as a call is answered, and calls that are answered together do not all render at that moment.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';

@@ -92,7 +92,7 @@ export class LogInAttempts {
   }
 }
 
-/** Of one length, and no address that somebody typed is stored. */
+/** The stored form of a name: it has always the same length, and shows no address. */
 function digest(name: string): string {
   return createHash('sha256').update(name).digest('base64url');
 }

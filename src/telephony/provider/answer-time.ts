@@ -2,7 +2,7 @@
 
 import type { HostedProvider } from './provider.ts';
 
-/** For a provider that does not document it. */
+/** Time that a provider waits which does not document it. */
 const UNKNOWN_MS = 8_000;
 
 /** Latest answer to a call's webhook, in milliseconds. */

@@ -19,7 +19,7 @@ const step: Aliases = {
   tts: 'model_overrides.tts',
 };
 
-/** By the name of the node type. */
+/** Other names of a node's keys, by the name of the node type. */
 export const NODE_ALIASES: Readonly<Record<string, Aliases>> = {
   startCall: {
     ...step,

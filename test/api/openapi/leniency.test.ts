@@ -62,7 +62,7 @@ it.each([
   expect([validate(body), validate.errors]).toEqual([true, null]);
 });
 
-/** As RFC 3339 and RFC 3986 have them. */
+/** Formats as RFC 3339 and RFC 3986 define them. */
 const formats = {
   uri: (text: string) => URL.canParse(text),
   email: /@/,

@@ -1,5 +1,5 @@
-// Calls that ring while the database restarts. On a busy machine it was away for 15 to 28 s, and each caller was told at
-// once that something went wrong.
+// Calls that ring while the database restarts. On a busy machine it was away for 15 to 28 s, and each caller heard the
+// apology at once.
 
 import { describe, expect, it } from 'vitest';
 import { StoreWait } from '../../../src/call/connect/store-wait.ts';

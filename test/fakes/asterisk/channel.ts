@@ -43,7 +43,7 @@ export interface Dialling {
   dialString: string;
   /** Dialled by POST /channels: the string is in every event. After POST /channels/create only in the first. */
   originated: boolean;
-  /** The channel whose dialplan dials: those who follow it are told of the dial. */
+  /** The channel whose dialplan dials: applications that follow it get its Dial events. */
   from?: Channel | null;
   /** What the channel does when it is answered. */
   onAnswer: () => void;

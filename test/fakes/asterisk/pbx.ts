@@ -98,7 +98,7 @@ export class Pbx {
     return [...this.channels.keys()].some((each) => each.toLowerCase().startsWith(wanted));
   }
 
-  /** `topic`: whose followers are told; default: the channel's own. */
+  /** `topic`: the channel whose followers get the event. Default: the channel itself. */
   tell(
     channel: Channel,
     type: string,

@@ -46,7 +46,7 @@ const inbound: Row = {
   },
 };
 
-/** Of a telephone whose only codec this Asterisk cannot convert. */
+/** The call of a telephone whose only codec this Asterisk cannot convert. */
 const opus: Row = {
   feature: 'inbound call, Opus alone',
   async run(stage) {

@@ -6,7 +6,7 @@ import { patient, rings, type Table, table, until } from '../ari-harness.ts';
 
 const REMEDY = 'Set read_only = no in ari.conf, then: module reload res_ari.so';
 
-/** As by `read_only = ...` and `module reload res_ari.so`. */
+/** Changes the user's right as `read_only = ...` and `module reload res_ari.so` do. */
 function setReadOnly({ asterisk }: Table, isReadOnly: boolean): void {
   asterisk.users['gw'] = { password: 'gwsecret', isReadOnly };
 }
