@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { MESSAGE_BYTES_MAX } from '../../src/cluster/message-size.ts';
 import { send } from '../../src/cluster/process-transport.ts';
+import { isAlive } from '../fakes/is-alive.ts';
 
 const program = fileURLToPath(new URL('./late-process.ts', import.meta.url));
 
@@ -42,19 +43,11 @@ it('ends a process whose supervisor was killed before it confirmed a connection'
   const second = Number(line);
   first.kill('SIGKILL');
   try {
-    await expect.poll(() => isThere(second), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => isAlive(second), { timeout: 5_000 }).toBe(false);
   } finally {
-    if (isThere(second)) process.kill(second, 'SIGKILL');
+    if (isAlive(second)) process.kill(second, 'SIGKILL');
   }
 }, 30_000);
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 describe('a process that does not read', () => {
   const note = { kind: 'note', from: 1, to: 2, topic: 'webhook', body: {} } as const;

@@ -12,6 +12,7 @@ import { processIn, WorkerSupervisor } from '../../src/cluster/worker-supervisor
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { entryPoint } from '../../src/runtime/entry-point.ts';
 import { systemClock as clock } from '../../src/std/clock.ts';
+import { isAlive } from '../fakes/is-alive.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 
 const entry = entryPoint('./worker-process.ts', import.meta.url);
@@ -305,14 +306,6 @@ describe('processes that are started while the database opens', () => {
     await expect.poll(() => isAlive(pid), POLL).toBe(false);
   }, 60_000);
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 it('a process takes its number from its arguments', () => {
   supervised(1);

@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest';
 import { campaignTrial } from '../trial/campaign-trial.ts';
-import { drawLot } from '../trial/fate.ts';
+import { kindSeed } from '../trial/kind-seed.ts';
 
 const CONTACTS = 30;
 /** The news of a call that ended while the gateway was away are looked up after 90 seconds: then it takes 140. */
@@ -21,25 +21,10 @@ it('loses no contact, never calls a contact twice at a time and counts right, th
     outageMs: 0,
     isKilledBetweenDials: true,
     engine: 'embedded',
-    seed: kindSeed(),
+    seed: kindSeed(CONTACTS),
     limitMs: LIMIT_MS,
     say: () => undefined,
   });
   expect(report.broken).toEqual([]);
   expect(report.dials).toBeGreaterThanOrEqual(CONTACTS);
 }, 270_000);
-
-/** One with which no call's news are all lost, as those are looked up only after 90 seconds, and no dial fails
- *  without a call. */
-function kindSeed(): string {
-  for (let tries = 0; ; tries += 1) {
-    const seed = `kind ${tries}`;
-    const lots = Array.from({ length: CONTACTS }, (_each, index) =>
-      [0, 1, 2].map((dial) => drawLot(seed, `+1415${2_000_000 + index}`, dial)),
-    ).flat();
-    const isKind = lots.every(
-      ({ news, reply }) => news !== 'lost' && reply !== 'broken' && reply !== 'silent',
-    );
-    if (isKind) return seed;
-  }
-}

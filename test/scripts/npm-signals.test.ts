@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isAlive } from '../fakes/is-alive.ts';
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
 const POLL = { timeout: 30_000, interval: 50 };
@@ -52,14 +53,6 @@ function file(path: string, text: string): void {
 
 function read(path: string): string {
   return existsSync(join(folder, path)) ? readFileSync(join(folder, path), 'utf8') : '';
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }
 
 /** Runs `npm start` until the program that it leads to runs; returns the program's process id. */

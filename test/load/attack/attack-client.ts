@@ -4,6 +4,7 @@
 import { connect } from 'node:net';
 import { z } from 'zod';
 import { ApiClient } from '../../demo/api-client.ts';
+import { isAlive } from '../../fakes/is-alive.ts';
 import { childPid } from '../figures/process-figures.ts';
 import type { LoadTarget } from '../load-target.ts';
 import { OrderProcess } from '../order-process.ts';
@@ -170,14 +171,6 @@ async function isHealthy(origin: string): Promise<boolean> {
   try {
     return (await fetch(`${origin}/api/v1/health`, { signal: AbortSignal.timeout(BACK_MS_MAX) }))
       .ok;
-  } catch {
-    return false;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
   } catch {
     return false;
   }
