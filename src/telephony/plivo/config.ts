@@ -8,7 +8,7 @@ import {
   type ProviderVariant,
   providerField,
   textField,
-} from '../provider/configuration-variant.ts';
+} from '../provider/configuration-fields.ts';
 
 const fields = {
   auth_id: textField({

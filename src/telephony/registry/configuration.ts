@@ -14,7 +14,7 @@ import {
   type FieldOption,
   fieldFacts,
   type ProviderVariant,
-} from '../provider/configuration-variant.ts';
+} from '../provider/configuration-fields.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { telnyxConfig, telnyxConfigPatch, telnyxVariant } from '../telnyx/config.ts';
 import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config.ts';

@@ -7,7 +7,7 @@ import {
   type ProviderVariant,
   providerField,
   textField,
-} from '../provider/configuration-variant.ts';
+} from '../provider/configuration-fields.ts';
 
 const fields = {
   account_sid: textField({

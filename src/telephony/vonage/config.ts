@@ -8,7 +8,7 @@ import {
   type ProviderVariant,
   providerField,
   textField,
-} from '../provider/configuration-variant.ts';
+} from '../provider/configuration-fields.ts';
 import { isPrivateKey } from './tokens.ts';
 
 /** Mask that a client sends back for a stored key. */

@@ -9,7 +9,7 @@ import {
   providerField,
   selectField,
   textField,
-} from '../../provider/configuration-variant.ts';
+} from '../../provider/configuration-fields.ts';
 import { incompleteCredentials } from '../../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 
