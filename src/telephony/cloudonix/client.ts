@@ -8,7 +8,7 @@ import { AccountBudgets, accountKey } from '../provider/account-budgets.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { type CloudonixConfig, cloudonixConfig } from './config.ts';
+import { type CloudonixConfig, cloudonixCredentials } from './config.ts';
 import { domainBudget } from './request-budget.ts';
 
 const provider = 'cloudonix';
@@ -106,7 +106,7 @@ function restRequest(config: CloudonixConfig, wanted: CloudonixRequest): RestReq
 
 /** The credentials by Cloudonix' schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): CloudonixConfig {
-  const config = cloudonixConfig.safeParse({ ...credentials, provider });
+  const config = cloudonixCredentials.schema.safeParse({ ...credentials, provider });
   if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider }, config.error);
   return config.data;
 }

@@ -2,12 +2,12 @@
 
 import { type AccountClient, createAccountClient } from '../plivo-xml/account-client.ts';
 import type { Rest } from '../provider/rest-client.ts';
-import { type PlivoConfig, plivoConfig } from './config.ts';
+import { type PlivoConfig, plivoCredentials } from './config.ts';
 
 export function createPlivoClient(rest: Rest): AccountClient<PlivoConfig> {
   return createAccountClient(rest, {
     provider: 'plivo',
-    schema: plivoConfig,
+    schema: plivoCredentials.schema,
     baseUrl: 'https://api.plivo.com',
     version: 'v1',
     headers: ({ auth_id, auth_token }) => ({

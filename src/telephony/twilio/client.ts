@@ -14,7 +14,7 @@ import {
   unreadableAnswer,
 } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { type TwilioConfig, twilioConfig } from './config.ts';
+import { type TwilioConfig, twilioCredentials } from './config.ts';
 
 const provider = 'twilio' as const;
 const BASE_URL = 'https://api.twilio.com';
@@ -78,7 +78,7 @@ export function createTwilioClient(rest: Rest): TwilioClient {
 
 /** The credentials by Twilio's schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): TwilioConfig {
-  const config = twilioConfig.safeParse({ ...credentials, provider });
+  const config = twilioCredentials.schema.safeParse({ ...credentials, provider });
   if (!config.success) throw incompleteCredentials(provider, config.error);
   return config.data;
 }

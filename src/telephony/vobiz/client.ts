@@ -2,12 +2,12 @@
 
 import { type AccountClient, createAccountClient } from '../plivo-xml/account-client.ts';
 import type { Rest } from '../provider/rest-client.ts';
-import { type VobizConfig, vobizConfig } from './config.ts';
+import { type VobizConfig, vobizCredentials } from './config.ts';
 
 export function createVobizClient(rest: Rest): AccountClient<VobizConfig> {
   return createAccountClient(rest, {
     provider: 'vobiz',
-    schema: vobizConfig,
+    schema: vobizCredentials.schema,
     baseUrl: 'https://api.vobiz.ai',
     version: 'api/v1',
     headers: ({ auth_id, auth_token }) => ({

@@ -1,6 +1,6 @@
 // The fake Cloudonix as one of the hosted providers.
 
-import { createCloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
+import { cloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import { startFakeCloudonix } from './fake-cloudonix.ts';
 
@@ -13,7 +13,7 @@ const REQUESTS_MAX = 10_000;
 
 export const cloudonixRow: HostedRow = {
   name: 'cloudonix',
-  create: (options) => createCloudonixProvider({ ...options, requestsMax: REQUESTS_MAX }),
+  create: (options) => cloudonixProvider.create({ ...options, requestsMax: REQUESTS_MAX }),
   startFake: (options) =>
     startFakeCloudonix({
       ...options,

@@ -1,7 +1,7 @@
 // The fake Plivo as one of the hosted providers.
 
 import { createHmac, randomUUID } from 'node:crypto';
-import { createPlivoProvider } from '../../../src/telephony/plivo/provider.ts';
+import { plivoProvider } from '../../../src/telephony/plivo/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import type { Dialect, FakeAccount, RestAnswer, RestRequest, XmlCall } from './dialect.ts';
 import { refusal } from './dialect.ts';
@@ -116,7 +116,7 @@ function recordOf(call: XmlCall): Record<string, unknown> {
 
 export const plivoRow: HostedRow = {
   name: 'plivo',
-  create: createPlivoProvider,
+  create: plivoProvider.create,
   startFake: (options) => startFakeXmlProvider(plivoDialect, options),
   configuration: (baseUrl) => ({
     provider: 'plivo',

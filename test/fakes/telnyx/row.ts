@@ -1,6 +1,6 @@
 // The fake Telnyx as one of the hosted providers.
 
-import { createTelnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
+import { telnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import { startFakeTelnyx } from './fake-telnyx.ts';
 
@@ -13,7 +13,7 @@ const CALL_CONTROL_ID = 'v3:MdI91X4lWFEs7IgbBEOT9M4AigoY08M0WWZFISt1Yw2axZ_IiE4p
 
 export const telnyxRow: HostedRow = {
   name: 'telnyx',
-  create: createTelnyxProvider,
+  create: telnyxProvider.create,
   startFake: (options) =>
     startFakeTelnyx({
       ...options,

@@ -1,6 +1,6 @@
 // The fake Twilio as one of the hosted providers.
 
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import { startFakeTwilio } from './fake-twilio.ts';
 
@@ -10,7 +10,7 @@ const CALL_SID = `CA${'1'.repeat(32)}`;
 
 export const twilioRow: HostedRow = {
   name: 'twilio',
-  create: createTwilioProvider,
+  create: twilioProvider.create,
   startFake: ({ gatewayUrl, ...options }) =>
     startFakeTwilio({
       ...options,

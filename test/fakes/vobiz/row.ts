@@ -1,7 +1,7 @@
 // The fake Vobiz as one of the hosted providers.
 
 import { createHmac, randomUUID } from 'node:crypto';
-import { createVobizProvider } from '../../../src/telephony/vobiz/provider.ts';
+import { vobizProvider } from '../../../src/telephony/vobiz/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import {
   type Dialect,
@@ -91,7 +91,7 @@ function recordOf(call: XmlCall | undefined): RestAnswer {
 
 export const vobizRow: HostedRow = {
   name: 'vobiz',
-  create: createVobizProvider,
+  create: vobizProvider.create,
   startFake: (options) => startFakeXmlProvider(vobizDialect, options),
   configuration: (baseUrl) => ({
     provider: 'vobiz',

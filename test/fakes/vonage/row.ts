@@ -1,6 +1,6 @@
 // The fake Vonage as one of the hosted providers.
 
-import { createVonageProvider } from '../../../src/telephony/vonage/provider.ts';
+import { vonageProvider } from '../../../src/telephony/vonage/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import {
   API_KEY,
@@ -15,7 +15,7 @@ const UUID = '63f61863-4a51-4f6b-86e1-46edebcf9356';
 
 export const vonageRow: HostedRow = {
   name: 'vonage',
-  create: createVonageProvider,
+  create: vonageProvider.create,
   startFake: startFakeVonage,
   configuration: (baseUrl) => ({
     provider: 'vonage',
