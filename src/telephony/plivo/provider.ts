@@ -5,7 +5,7 @@ import { createStreamMedia } from '../plivo-xml/media.ts';
 import { createAccountRest } from '../provider/account-rest.ts';
 import { defineProvider } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
-import { createPlivoInspection } from './inspection.ts';
+import { createPlivoInspection } from './account.ts';
 import { createPlivoClient } from './client.ts';
 import { plivoCredentials } from './config.ts';
 import { createPlivoControl, PLIVO_CALL_S_MAX } from './control.ts';

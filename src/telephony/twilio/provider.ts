@@ -4,7 +4,7 @@
 import { createAccountRest } from '../provider/account-rest.ts';
 import { defineProvider } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
-import { createTwilioInspection } from './inspection.ts';
+import { createTwilioInspection } from './account.ts';
 import { createTwilioClient } from './client.ts';
 import { twilioCredentials } from './config.ts';
 import { createTwilioControl, TWILIO_CALL_S_MAX } from './control.ts';

@@ -5,7 +5,7 @@ import { createStreamMedia } from '../plivo-xml/media.ts';
 import { createAccountRest } from '../provider/account-rest.ts';
 import { defineProvider } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
-import { createVobizInspection } from './inspection.ts';
+import { createVobizInspection } from './account.ts';
 import { createVobizClient } from './client.ts';
 import { vobizCredentials } from './config.ts';
 import { createVobizControl, VOBIZ_CALL_S_MAX } from './control.ts';

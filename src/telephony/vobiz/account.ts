@@ -1,14 +1,17 @@
-// Reads a Vobiz account for the doctor: its wallet, its application, and the destination of its numbers' calls. Source:
+// A Vobiz account: its wallet, and the requests about its numbers, which have the form `+` and digits there. Source:
 // docs.vobiz.ai (applications, phone numbers); the wallet's fields from Vobiz' MCP server, read leniently.
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
+import {
+  accountNumbers,
+  applicationInspection,
+  type NumberRequests,
+} from '../plivo-xml/account.ts';
 import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
-import { applicationInspection } from '../plivo-xml/applications.ts';
-import { targetOf } from '../plivo-xml/numbers.ts';
-import { balanceOf, inTurn, money, type ProviderInspection } from '../provider/inspection.ts';
+import { lookUp } from '../plivo-xml/calls.ts';
+import { balanceOf, money, type ProviderInspection } from '../provider/inspection.ts';
 import type { VobizConfig } from './config.ts';
-import { vobizNumbers } from './numbers.ts';
 
 const wallet = z.looseObject({
   available_balance: money,
@@ -45,9 +48,35 @@ export function createVobizInspection(client: AccountClient<VobizConfig>): Provi
 
     movesNumbers: true,
 
-    targets: (credentials, addresses, signal) =>
-      inTurn(addresses, (address) =>
-        targetOf(client, vobizNumbers, { credentials, address, signal }),
-      ),
+    targets: accountNumbers(client, vobizNumbers).targets,
   };
 }
+
+const PAGE_SIZE = 100;
+const id = z.union([z.string(), z.int()]).nullish();
+const page = z.object({
+  items: z.array(z.object({ e164: z.string(), application_id: id, trunk_group_id: id })),
+});
+
+export const vobizNumbers: NumberRequests = {
+  label: 'Vobiz',
+
+  async find(client, { credentials, address, signal }) {
+    const query = new URLSearchParams({ search: address, per_page: String(PAGE_SIZE) });
+    const look = { credentials, action: 'find-number', schema: page, signal };
+    const found = await lookUp(client, { ...look, path: `numbers?${query}` });
+    const number = found?.items.find(({ e164 }) => e164.replace(/^\+/, '') === address);
+    return (
+      number && {
+        applicationId: String(number.application_id ?? ''),
+        obstacle: (number.trunk_group_id ?? '') === '' ? undefined : 'a SIP trunk',
+      }
+    );
+  },
+
+  assignment(address, applicationId) {
+    const path = `numbers/%2B${address}/application`;
+    if (applicationId === null) return { method: 'DELETE', path, body: null };
+    return { method: 'POST', path, body: { application_id: applicationId } };
+  },
+};
