@@ -2,10 +2,10 @@
 
 import { defineProvider } from '../provider/provider-definition.ts';
 import { createRest, type HostedOptions } from '../provider/rest-client.ts';
+import { createCloudonixInspection } from './account.ts';
 import { createCloudonixClient } from './client.ts';
 import { cloudonixCredentials, cloudonixTrunkSettings } from './config.ts';
 import { CLOUDONIX_CALL_S_MAX, createCloudonixControl } from './control.ts';
-import { createCloudonixInspection } from './inspection.ts';
 import { createCloudonixMedia } from './media.ts';
 import { cloudonixWebhook } from './webhook.ts';
 

@@ -3,10 +3,10 @@
 import { createAccountRest } from '../provider/account-rest.ts';
 import { defineProvider } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
+import { createTelnyxInspection } from './account.ts';
 import { createTelnyxClient } from './client.ts';
 import { telnyxCredentials } from './config.ts';
 import { createTelnyxControl, TELNYX_CALL_S_MAX } from './control.ts';
-import { createTelnyxInspection } from './inspection.ts';
 import { createTelnyxMedia } from './media.ts';
 import { createTelnyxWebhook } from './webhook.ts';
 

@@ -3,10 +3,10 @@
 import { createAccountRest } from '../provider/account-rest.ts';
 import { defineProvider } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
+import { createVonageInspection } from './account.ts';
 import { createVonageClient } from './client.ts';
 import { vonageCredentials } from './config.ts';
 import { createVonageControl, VONAGE_CALL_S_MAX } from './control.ts';
-import { createVonageInspection } from './inspection.ts';
 import { createVonageMedia } from './media.ts';
 import { vonageWebhook } from './webhook.ts';
 
