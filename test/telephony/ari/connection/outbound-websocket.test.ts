@@ -6,9 +6,11 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { LoginGuesses } from '../../../../src/telephony/ari/connection/login-guesses.ts';
 import { OutboundWebsocketServer } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
-import { RefusedConnections } from '../../../../src/telephony/ari/connection/refused-connections.ts';
+import {
+  LoginGuesses,
+  RefusedConnections,
+} from '../../../../src/telephony/ari/connection/refused-connections.ts';
 import { ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import type { PbxState } from '../../../../src/telephony/provider/pbx.ts';
