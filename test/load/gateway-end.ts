@@ -1,10 +1,10 @@
 // The gateway's end of one of our streams, for tests: its own reading and writing of the protocol.
 
-import { createCloudonixMedia } from '../../src/telephony/cloudonix/media.ts';
+import { createCloudonixMedia } from '../../src/telephony/cloudonix/provider.ts';
 import { createStreamMedia } from '../../src/telephony/plivo-xml/media.ts';
 import type { MediaProtocol } from '../../src/telephony/provider/media-protocol.ts';
 import { createTelnyxMedia } from '../../src/telephony/telnyx/media.ts';
-import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
+import { createTwilioMedia } from '../../src/telephony/twilio/provider.ts';
 import { createVonageMedia } from '../../src/telephony/vonage/media.ts';
 import { HEADER_BYTES } from './caller/media-client.ts';
 import type { CallStream, HostedName } from './wires/wire.ts';

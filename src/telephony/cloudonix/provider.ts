@@ -1,12 +1,15 @@
-// Cloudonix as a telephony provider: its declaration, and its parts joined. Source: providers §5, §7.1.
+// Cloudonix as a telephony provider: its declaration, and its parts joined. Its media are the messages of
+// telephony/twiml; their format is not documented, so fields that Twilio always sends may be missing. Source: providers
+// §5, §7.1.
 
+import type { MediaProtocol } from '../provider/media-protocol.ts';
 import { defineProvider } from '../provider/provider-definition.ts';
 import { createRest, type HostedOptions } from '../provider/rest-client.ts';
+import { createStreamMedia } from '../twiml/stream-media.ts';
 import { createCloudonixInspection } from './account.ts';
 import { createCloudonixClient } from './client.ts';
 import { cloudonixCredentials, cloudonixTrunkSettings } from './config.ts';
 import { CLOUDONIX_CALL_S_MAX, createCloudonixControl } from './control.ts';
-import { createCloudonixMedia } from './media.ts';
 import { cloudonixWebhook } from './webhook.ts';
 
 export const cloudonixProvider = defineProvider({
@@ -53,3 +56,8 @@ export const cloudonixProvider = defineProvider({
     };
   },
 });
+
+/** One socket's protocol. Its call id is `session`: `start.callSid` is not the token of the session. */
+export function createCloudonixMedia(): MediaProtocol {
+  return createStreamMedia({ provider: 'cloudonix', callIdField: 'session', isComplete: false });
+}

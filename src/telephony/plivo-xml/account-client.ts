@@ -1,11 +1,11 @@
 // One JSON request to an account at Plivo or Vobiz: address, headers, and the meaning of errors. Their differences are
-// in `AccountInterface`. The requests: calls.ts, applications.ts, and each provider's numbers.ts. Source:
+// in `AccountInterface`. The requests: calls.ts, account.ts, and each provider's account.ts. Source:
 // plivo.com/docs/voice/api, docs.vobiz.ai
 
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import {
   contentOf,

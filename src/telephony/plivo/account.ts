@@ -1,5 +1,5 @@
-// A Plivo account: its kind and credits, and the requests about its numbers. Source: plivo.com/docs/account/api/account,
-// plivo.com/docs/numbers/api/account-phone-number
+// A Plivo account: its requests, its kind and credits, and its numbers. Source: plivo.com/docs/voice/api/overview,
+// plivo.com/docs/account/api/account, plivo.com/docs/numbers/api/account-phone-number
 
 import { z } from 'zod';
 import {
@@ -7,10 +7,28 @@ import {
   applicationInspection,
   type NumberRequests,
 } from '../plivo-xml/account.ts';
-import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
+import {
+  type AccountClient,
+  type AccountRequest,
+  createAccountClient,
+} from '../plivo-xml/account-client.ts';
 import { lookUp } from '../plivo-xml/calls.ts';
 import { balanceOf, money, type ProviderInspection } from '../provider/inspection.ts';
-import type { PlivoConfig } from './config.ts';
+import type { Rest } from '../provider/rest-client.ts';
+import { type PlivoConfig, plivoCredentials } from './config.ts';
+
+export function createPlivoClient(rest: Rest): AccountClient<PlivoConfig> {
+  return createAccountClient(rest, {
+    provider: 'plivo',
+    schema: plivoCredentials.schema,
+    baseUrl: 'https://api.plivo.com',
+    version: 'v1',
+    headers: ({ auth_id, auth_token }) => ({
+      authorization: `Basic ${Buffer.from(`${auth_id}:${auth_token}`).toString('base64')}`,
+    }),
+    capacityStatuses: new Set([402]),
+  });
+}
 
 const account = z.looseObject({ account_type: z.string().nullish(), cash_credits: money });
 

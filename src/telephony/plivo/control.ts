@@ -18,8 +18,7 @@ import {
 import type { CallSnapshot, DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { plivoNumbers } from './account.ts';
-import { createPlivoClient } from './client.ts';
+import { createPlivoClient, plivoNumbers } from './account.ts';
 import type { PlivoConfig } from './config.ts';
 
 /** Plivo's own limits, in seconds. */

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, incompleteCredentials, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';

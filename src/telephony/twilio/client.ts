@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
 import {
   contentOf,

@@ -1,14 +1,15 @@
-// Twilio as a telephony provider: its declaration, and its parts joined. Source: providers' capability
-// table.
+// Twilio as a telephony provider: its declaration, and its parts joined. Its media are the messages of telephony/twiml
+// with all their fields. Source: providers' capability table.
 
 import { createAccountRest } from '../provider/account-rest.ts';
+import type { MediaProtocol } from '../provider/media-protocol.ts';
 import { defineProvider } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
+import { createStreamMedia } from '../twiml/stream-media.ts';
 import { createTwilioInspection } from './account.ts';
 import { createTwilioClient } from './client.ts';
 import { twilioCredentials } from './config.ts';
 import { createTwilioControl, TWILIO_CALL_S_MAX } from './control.ts';
-import { createTwilioMedia } from './media.ts';
 import { twilioWebhook } from './webhook.ts';
 
 export const twilioProvider = defineProvider({
@@ -43,3 +44,8 @@ export const twilioProvider = defineProvider({
     };
   },
 });
+
+/** One socket's protocol. */
+export function createTwilioMedia(): MediaProtocol {
+  return createStreamMedia({ provider: 'twilio', callIdField: 'callSid', isComplete: true });
+}

@@ -1,5 +1,6 @@
-// A Vobiz account: its wallet, and the requests about its numbers, which have the form `+` and digits there. Source:
-// docs.vobiz.ai (applications, phone numbers); the wallet's fields from Vobiz' MCP server, read leniently.
+// A Vobiz account: its requests (Plivo's with other headers), its wallet, and its numbers, which have the form `+` and
+// digits there. Source: docs.vobiz.ai (applications, phone numbers); the wallet's fields from Vobiz' MCP server, read
+// leniently.
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
@@ -8,10 +9,30 @@ import {
   applicationInspection,
   type NumberRequests,
 } from '../plivo-xml/account.ts';
-import type { AccountClient, AccountRequest } from '../plivo-xml/account-client.ts';
+import {
+  type AccountClient,
+  type AccountRequest,
+  createAccountClient,
+} from '../plivo-xml/account-client.ts';
 import { lookUp } from '../plivo-xml/calls.ts';
 import { balanceOf, money, type ProviderInspection } from '../provider/inspection.ts';
-import type { VobizConfig } from './config.ts';
+import type { Rest } from '../provider/rest-client.ts';
+import { type VobizConfig, vobizCredentials } from './config.ts';
+
+export function createVobizClient(rest: Rest): AccountClient<VobizConfig> {
+  return createAccountClient(rest, {
+    provider: 'vobiz',
+    schema: vobizCredentials.schema,
+    baseUrl: 'https://api.vobiz.ai',
+    version: 'api/v1',
+    headers: ({ auth_id, auth_token }) => ({
+      ['x-auth-id']: auth_id,
+      ['x-auth-token']: auth_token,
+    }),
+    // Status 402 means that the balance is too low for a call.
+    capacityStatuses: new Set([402]),
+  });
+}
 
 const wallet = z.looseObject({
   available_balance: money,

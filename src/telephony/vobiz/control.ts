@@ -17,8 +17,7 @@ import {
 import type { CallSnapshot, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { vobizNumbers } from './account.ts';
-import { createVobizClient } from './client.ts';
+import { createVobizClient, vobizNumbers } from './account.ts';
 import type { VobizConfig } from './config.ts';
 
 /** Limits in seconds. The longest call is not documented; this is the length of a stream in the examples. */

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../std/clock.ts';
 import { systemRandom } from '../../std/random.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, incompleteCredentials, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';

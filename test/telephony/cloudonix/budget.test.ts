@@ -1,13 +1,13 @@
 // Ten requests in ten seconds for one domain (trap 28 of providers §10): hang-ups must not wait behind dials.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { cloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import {
   domainBudget,
   REQUESTS_MAX,
   RESERVED_REQUESTS,
   WINDOW_MS,
-} from '../../../src/telephony/cloudonix/request-budget.ts';
+} from '../../../src/telephony/cloudonix/client.ts';
+import { cloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../provider/rest-server.ts';
 
