@@ -1,5 +1,6 @@
-// Telnyx' webhooks: detects and decodes them, and answers them by commands. Deliveries are unordered and repeated.
-// Source: developers.telnyx.com, voice webhooks (API v2); providers §2.2, §2.4.
+// Telnyx' webhooks: detects, verifies and decodes them, and answers them by commands. The Ed25519 signature covers the
+// time and the body, not the URL, so the run in its path is compared with that in the body. Deliveries are unordered and
+// repeated. Source: developers.telnyx.com, voice webhooks (API v2); providers §2.2, §2.4, §2.5, RFC 8032.
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';

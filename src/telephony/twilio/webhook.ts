@@ -1,5 +1,6 @@
 // Twilio's webhooks: detects, verifies, decodes and answers them. Dialling and hang-up are in control.ts.
-// Source: twilio.com/docs/voice/twiml, .../voice/api/call-resource#statuscallback, .../answering-machine-detection
+// X-Twilio-Signature has no time: repeated deliveries are recognised by their content. Source: twilio.com/docs/voice/twiml,
+// .../voice/api/call-resource#statuscallback, .../answering-machine-detection, twilio.com/docs/usage/security
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';

@@ -33,6 +33,11 @@ export const cloudonixRow: HostedRow = {
     bearer_token: `XI${'0'.repeat(32)}`,
     application_key: `XI${'1'.repeat(32)}`,
   },
+  webhooks: [
+    '{"CallSid":"c1","Session":"ffffffffffffffffffffffffffffffff","From":"100","To":"200","Direction":"inbound","CallStatus":"ringing","Domain":"acme.cloudonix.net","SessionData":{"token":"ffffffffffffffffffffffffffffffff"}}',
+    '{"id":4711,"domain":"acme.cloudonix.net","token":"ffffffffffffffffffffffffffffffff","status":"answer","callStartTime":1,"callAnswerTime":2,"callEndTime":9000}',
+    '{"call_id":"c1","domain":"acme.cloudonix.net","disposition":"BUSY","billsec":0,"session":{"token":"ffffffffffffffffffffffffffffffff"}}',
+  ],
   reportsTransfers: false,
   dialled: {
     status: 200,

@@ -6,6 +6,7 @@ import type { HostedRow } from '../hosted/hosted-fake.ts';
 import type { Dialect, FakeAccount, RestAnswer, RestRequest, XmlCall } from './dialect.ts';
 import { refusal } from './dialect.ts';
 import { APPLICATION_ID, startFakeXmlProvider } from './fake-xml-provider.ts';
+import { webhookBodies } from './webhooks.ts';
 
 const AUTH_ID = 'MAXXXXXXXXXXXXXXXXXX';
 const AUTH_TOKEN = 'plivo-fake-token-'.repeat(2);
@@ -127,6 +128,7 @@ export const plivoRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  webhooks: webhookBodies,
   reportsTransfers: true,
   dialled: {
     status: 201,

@@ -32,6 +32,34 @@ export const telnyxRow: HostedRow = {
   // The key of RFC 8032, 7.1, test 1.
   wrongSecret: { webhook_public_key: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' },
   wrongLogin: { api_key: 'KEY0123' },
+  webhooks: [
+    'call.initiated',
+    'call.hangup',
+    'call.machine.detection.ended',
+    'streaming.failed',
+  ].map((type) =>
+    JSON.stringify({
+      data: {
+        ['record_type']: 'event',
+        ['event_type']: type,
+        id: 'e1',
+        ['occurred_at']: '2026-11-21T10:00:00.250000Z',
+        payload: {
+          ['call_control_id']: 'v3:abc',
+          ['connection_id']: '1293384261075731499',
+
+          from: '+14155550101',
+          to: '+14155550100',
+          direction: 'incoming',
+
+          ['hangup_cause']: 'user_busy',
+          ['sip_hangup_cause']: '486',
+          result: 'machine',
+        },
+      },
+      meta: { attempt: 1 },
+    }),
+  ),
   reportsTransfers: true,
   dialled: {
     status: 200,

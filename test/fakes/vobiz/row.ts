@@ -12,6 +12,7 @@ import {
   type XmlCall,
 } from '../plivo/dialect.ts';
 import { APPLICATION_ID, startFakeXmlProvider } from '../plivo/fake-xml-provider.ts';
+import { webhookBodies } from '../plivo/webhooks.ts';
 
 const AUTH_ID = 'MA_FAKEVOBIZ';
 const AUTH_TOKEN = 'vobiz-fake-token-'.repeat(2);
@@ -101,6 +102,7 @@ export const vobizRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  webhooks: webhookBodies,
   reportsTransfers: true,
   dialled: {
     status: 200,

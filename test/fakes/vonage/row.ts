@@ -28,6 +28,11 @@ export const vonageRow: HostedRow = {
   }),
   wrongSecret: { signature_secret: 'x'.repeat(32) },
   wrongLogin: { api_secret: 'another' },
+  webhooks: [
+    '{"from":"14155550100","to":"14155550101","uuid":"aaaa-bbbb","conversation_uuid":"CON-1"}',
+    '{"from":"14155550100","to":"14155550101","uuid":"aaaa-bbbb","conversation_uuid":"CON-1","status":"completed","duration":"7","direction":"inbound"}',
+    '{"call_uuid":"aaaa-bbbb","status":"machine","sub_state":"beep_start"}',
+  ],
   reportsTransfers: true,
   dialled: {
     status: 201,

@@ -101,6 +101,8 @@ interface Guesses {
   endsAtMs: number;
 }
 
+/** Counts the different wrong logins of a client. An Asterisk with a wrong password repeats one login every half second,
+ *  which counts once. */
 export class LoginGuesses {
   readonly #clock: Clock;
   readonly #clients = new Map<string, Guesses>();
