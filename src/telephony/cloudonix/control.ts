@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import { unreadableAnswer } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { conferenceDocument, dialDocument } from '../twiml/documents.ts';
+import { conferenceDocument, dialDocument } from '../twiml/twiml-documents.ts';
 import { createCloudonixApplications, createCloudonixNumbers } from './account.ts';
 import {
   answerOf,

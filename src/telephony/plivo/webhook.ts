@@ -9,7 +9,7 @@ import {
   rejectReply,
   streamReply,
   transferReply,
-} from '../plivo-xml/documents.ts';
+} from '../plivo-xml/xml-documents.ts';
 import type { ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 

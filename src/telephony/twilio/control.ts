@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
-import { conferenceDocument, dialDocument } from '../twiml/documents.ts';
+import { conferenceDocument, dialDocument } from '../twiml/twiml-documents.ts';
 import { createTwilioNumbers } from './account.ts';
 import {
   answerOf,

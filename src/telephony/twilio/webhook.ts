@@ -7,7 +7,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { rejectDocument, streamDocument, xmlReply } from '../twiml/documents.ts';
+import { rejectDocument, streamDocument, xmlReply } from '../twiml/twiml-documents.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Twilio sends about 40 short ones. */
 const RAW_FIELDS_MAX = 100;
