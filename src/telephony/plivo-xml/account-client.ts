@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';
 import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
@@ -24,7 +25,7 @@ export interface Account {
 }
 
 export interface AccountInterface<A extends Account = Account> {
-  provider: 'plivo' | 'vobiz';
+  provider: ProviderName;
   schema: z.ZodType<A>;
   /** Base URL without a trailing slash. */
   baseUrl: string;
@@ -49,7 +50,7 @@ export interface AccountRequest {
 
 /** The answer's fields are read by `schema`, the errors are the provider's. */
 export interface AccountClient<A extends Account = Account> {
-  readonly provider: 'plivo' | 'vobiz';
+  readonly provider: ProviderName;
   /** The account of the credentials. Throws PROVIDER_AUTH if they do not match this provider's schema. */
   account(credentials: ProviderCredentials): A;
   /** Sends one request; any status is an answer. Fails as `Rest.send` does. */
