@@ -282,7 +282,8 @@ describe('telephony configurations', () => {
     expect(providers.map((row: { provider: string }) => row.provider)).toEqual(
       providerName.options.toSorted(),
     );
-    const connection = providers[0].fields.find(
+    const asterisk = providers.find((row: { provider: string }) => row.provider === 'ari');
+    const connection = asterisk.fields.find(
       (field: { name: string }) => field.name === 'connection',
     );
     expect(connection).toMatchObject({
