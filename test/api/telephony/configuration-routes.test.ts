@@ -282,8 +282,9 @@ describe('telephony configurations', () => {
     expect(providers.map((row: { provider: string }) => row.provider)).toEqual(
       providerName.options.toSorted(),
     );
-    const asterisk = providers.find((row: { provider: string }) => row.provider === 'ari');
-    const connection = asterisk.fields.find(
+    const formOf = (name: string) =>
+      providers.find((row: { provider: string }) => row.provider === name);
+    const connection = formOf('ari').fields.find(
       (field: { name: string }) => field.name === 'connection',
     );
     expect(connection).toMatchObject({
@@ -294,7 +295,7 @@ describe('telephony configurations', () => {
         { value: 'incoming', label: 'Asterisk dials the gateway' },
       ],
     });
-    expect(providers[4].fields[1]).toEqual({
+    expect(formOf('twilio').fields[1]).toEqual({
       name: 'auth_token',
       label: 'Auth token',
       type: 'password',
