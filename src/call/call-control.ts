@@ -8,7 +8,7 @@ import { isTransferId } from '../model/transfer-id.ts';
 import type { Store } from '../store/store.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 import type { MediaAdmission, MediaPath } from '../transport/websocket/media-server.ts';
-import type { CallService, StartCall, StartedCall, TestCall } from './call-service.ts';
+import type { CallService } from './call-service.ts';
 import type { TextChats } from './chat/text-chat.ts';
 import type { HangUpRequests } from './end/hang-up.ts';
 import type { RemainingCalls } from './end/remaining-calls.ts';
@@ -21,6 +21,7 @@ import type { PbxConnections } from './start/inbound/pbx-connections.ts';
 import type { CampaignCalls } from './start/outbound/campaign-calls.ts';
 import type { IdempotentStarts } from './start/outbound/idempotent-starts.ts';
 import type { StrandedStarts } from './start/outbound/stranded-starts.ts';
+import type { StartCall, StartedCall, TestCall } from './start/setup/call-start.ts';
 
 /** A run id that never exists. */
 const NO_RUN = '0';

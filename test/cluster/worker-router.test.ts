@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { createCallControl, withClosing } from '../../src/app/call-parts.ts';
 import type { CallControl } from '../../src/call/call-control.ts';
-import type { StartCall } from '../../src/call/call-service.ts';
 import { EventLog } from '../../src/call/events/event-log.ts';
+import type { StartCall } from '../../src/call/start/setup/call-start.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
 import { WorkerRouter } from '../../src/cluster/worker-router.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';

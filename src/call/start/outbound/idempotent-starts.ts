@@ -11,8 +11,8 @@ import { isObject } from '../../../std/json.ts';
 import type { StartedRun } from '../../../store/runs/new-run.ts';
 import type { StartKey } from '../../../store/runs/start-batch.ts';
 import type { Store } from '../../../store/store.ts';
-import type { StartCall, TestCall } from '../../call-service.ts';
 import { startFailure } from '../../end/closing/unconnected-calls.ts';
+import type { StartCall, TestCall } from '../setup/call-start.ts';
 import type { DialRequestOfRun } from './dial-record.ts';
 import { notPlaced, type RunDialler } from './run-dialler.ts';
 import {

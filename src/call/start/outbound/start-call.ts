@@ -14,8 +14,8 @@ import { connectivityOf } from '../../../telephony/registry/configuration.ts';
 import { preCallRequestOf } from '../../../workflow/graph/pre-call-request.ts';
 import { variablesWithoutValue } from '../../../workflow/graph/required-variables.ts';
 import { requireValid } from '../../../workflow/stored/agent-checks.ts';
-import type { StartCall, TestCall } from '../../call-service.ts';
 import { outboundContext } from '../setup/call-context.ts';
+import type { StartCall, TestCall } from '../setup/call-start.ts';
 import { type ResolvedAgent, resolveAgent, resolveTestAgent } from '../setup/resolve-agent.ts';
 import type { OutboundRoute, OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 

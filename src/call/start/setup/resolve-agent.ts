@@ -6,7 +6,7 @@ import { requireUsable } from '../../../model/json-limits.ts';
 import type { Workflow, WorkflowVersion } from '../../../model/workflow.ts';
 import type { Store } from '../../../store/store.ts';
 import { isTriggerEnabled } from '../../../workflow/graph/trigger-path.ts';
-import type { StartCall } from '../../call-service.ts';
+import type { StartCall } from './call-start.ts';
 
 interface AgentDeps {
   store: Pick<Store, 'workflows'>;

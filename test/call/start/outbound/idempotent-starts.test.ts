@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { createCallControl } from '../../../../src/app/call-parts.ts';
-import type { StartCall, TestCall } from '../../../../src/call/call-service.ts';
 import { closeOrphanedRuns } from '../../../../src/call/end/crash-recovery.ts';
 import { idempotencyKeyOf } from '../../../../src/call/start/outbound/idempotent-starts.ts';
+import type { StartCall, TestCall } from '../../../../src/call/start/setup/call-start.ts';
 import { codeOf, GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { CALL, CALLER, chat, NUMBER, withCallHarness } from '../../call-harness.ts';
 import { idleRun } from '../../idle-run.ts';

@@ -2,8 +2,8 @@
 // Source: contract §5.6, §6.1, §7.6.
 
 import { describe, expect, it } from 'vitest';
-import type { StartCall } from '../../../../src/call/call-service.ts';
 import type { SpeechOwner } from '../../../../src/call/start/setup/call-services.ts';
+import type { StartCall } from '../../../../src/call/start/setup/call-start.ts';
 import { codeOf } from '../../../../src/errors/gateway-error.ts';
 import type { WorkflowDefinition } from '../../../../src/model/workflow.ts';
 import { RecognizingService } from '../../../fakes/services/recognizing-service.ts';

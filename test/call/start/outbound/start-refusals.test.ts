@@ -2,7 +2,7 @@
 // telephony that is switched off. None leaves a run or reaches a provider. Source: contract §6.1.
 
 import { describe, expect, it } from 'vitest';
-import type { StartCall, TestCall } from '../../../../src/call/call-service.ts';
+import type { StartCall, TestCall } from '../../../../src/call/start/setup/call-start.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { problemsIn } from '../../../../src/workflow/graph/workflow-refused.ts';
 import { otherOrganization } from '../../../store/runs/completed-runs.ts';
