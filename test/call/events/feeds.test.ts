@@ -2,9 +2,12 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EventFeed, FeedMessage } from '../../../src/call/events/event-feed.ts';
-import { OrganizationFeed } from '../../../src/call/events/organization-feed.ts';
-import { RunFeed } from '../../../src/call/events/run-feed.ts';
+import {
+  type EventFeed,
+  type FeedMessage,
+  OrganizationFeed,
+  RunFeed,
+} from '../../../src/call/events/event-feeds.ts';
 import type { CallEvent, CallEventBody } from '../../../src/model/call-event.ts';
 import { rounds } from '../../rounds.ts';
 import { engines } from '../../store/databases.ts';

@@ -1,18 +1,148 @@
-// Event feed of all calls of an organization: current calls from their first event, and every new call. The id of a
-// message contains the cursors of all of them.
+// Event feeds for clients that watch calls: of one run, and of all calls of an organization; in order, and from any
+// point on. The stored logs are read behind cursors, so that no event is missed or sent twice, whichever node runs a
+// call and however slow the client is.
 
 import type { CallEvent } from '../../model/call-event.ts';
+import type { Run } from '../../model/run.ts';
 import type { EventCursor, FollowedRun } from '../../store/runs/run-filters.ts';
 import type { Store } from '../../store/store.ts';
-import { EVENTS_MAX, type EventFeed, type FeedMessage, feedMessageOf } from './event-feed.ts';
 import { Feedback, type FeedbackItem } from './realtime-feedback.ts';
-import { completedMessage } from './run-feed.ts';
 import { stamp } from './transcript.ts';
 
 /** Calls in the feed at a time. Others wait until one is over; none of their events are lost. */
 const FOLLOWED_MAX = 200;
 /** Smallest number of events of each call in one read: the more calls, the fewer events of each. */
 const EVENTS_OF_EACH_MIN = 20;
+
+/** One message of a feed. */
+export interface FeedMessage {
+  /** The cursor after this message; null for a message that is not stored, which moves no cursor. */
+  id: string | null;
+  /** Kind of the message; null for events of a call. */
+  event: 'started' | 'completed' | null;
+  data: MessageData;
+}
+
+/** JSON of a message: every one has these three. */
+export interface MessageData {
+  type: string;
+  payload: Record<string, unknown>;
+  timestamp: string;
+  [name: string]: unknown;
+}
+
+export interface EventFeed {
+  /** The available messages; empty if there is nothing new. Throws STORE_UNAVAILABLE. */
+  read(): Promise<FeedMessage[]>;
+  /** Whether the feed has ended: no message follows. */
+  readonly isOver: boolean;
+  /** The cursor after all messages that were read; before the first read, that of the client. Empty: none, which is the
+   *  beginning. */
+  readonly place: string;
+  /** Runs that are in the feed at the moment. */
+  readonly runIds: Iterable<string>;
+  /** A message for an item of a run that is not stored. */
+  liveMessage(runId: string, item: FeedbackItem): FeedMessage;
+}
+
+/** Events of one run in one read at most. */
+const EVENTS_MAX = 500;
+
+function feedMessageOf(
+  run: { id: string; workflowId: string },
+  item: FeedbackItem,
+  id: string | null,
+): FeedMessage {
+  const data = { workflow_run_id: run.id, workflow_id: run.workflowId, ...item };
+  return { id, event: null, data };
+}
+
+/** Feed of one run, from its first event or from a given one to its end. */
+export class RunFeed implements EventFeed {
+  readonly #store: Pick<Store, 'runs'>;
+  readonly #run: Run;
+  readonly #feedback = new Feedback();
+  /** Last event that was sent. The log is read from its start all the same, because items build on earlier events. */
+  readonly #toldSeq: number;
+  #seq = 0;
+  #isOver = false;
+
+  /** `lastId` is the id of the client's last message, `run:seq`; anything else counts as none. */
+  constructor(store: Pick<Store, 'runs'>, run: Run, lastId: string | undefined) {
+    this.#store = store;
+    this.#run = run;
+    this.#toldSeq = seqIn(lastId, run.id);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get place(): string {
+    return `${this.#run.id}:${Math.max(this.#seq, this.#toldSeq)}`;
+  }
+
+  get runIds(): string[] {
+    return [this.#run.id];
+  }
+
+  async read(): Promise<FeedMessage[]> {
+    const messages: FeedMessage[] = [];
+    // Pages that the client already has are skipped.
+    while (messages.length === 0 && !this.#isOver) {
+      if (await this.#readPage(messages)) break;
+    }
+    return messages;
+  }
+
+  /** Reads one page. Returns true if it was the last one so far. */
+  async #readPage(messages: FeedMessage[]): Promise<boolean> {
+    const { runs } = this.#store;
+    const { id, organizationId } = this.#run;
+    // The state is read first: the log of a completed run is complete.
+    const current = await runs.get(organizationId, id);
+    const events = await runs.eventsAfter([{ runId: id, seq: this.#seq }], EVENTS_MAX);
+    for (const event of events) {
+      this.#seq = event.seq;
+      const item = this.#feedback.next(event);
+      if (item === undefined || event.seq <= this.#toldSeq) continue;
+      messages.push(feedMessageOf(this.#run, item, `${id}:${event.seq}`));
+    }
+    const isLast = events.length < EVENTS_MAX;
+    if (isLast && (current === undefined || current.state === 'completed')) {
+      this.#isOver = true;
+      messages.push(completedMessage({ ...this.#run, ...current }, this.place));
+    }
+    return isLast;
+  }
+
+  liveMessage(_runId: string, item: FeedbackItem): FeedMessage {
+    return feedMessageOf(this.#run, item, null);
+  }
+}
+
+/** Message about the end of a run. `endedAt` is null for a run that ended without a call. */
+function completedMessage(
+  { id: runId, workflowId, disposition, createdAt, endedAt }: CompletedRun,
+  id: string,
+): FeedMessage {
+  const data = {
+    workflow_run_id: runId,
+    workflow_id: workflowId,
+    type: 'completed',
+    payload: { disposition },
+    timestamp: stamp((endedAt ?? createdAt).getTime()),
+    disposition, // As in `payload`, for clients of earlier versions.
+  };
+  return { id, event: 'completed', data };
+}
+
+type CompletedRun = Pick<Run, 'id' | 'workflowId' | 'disposition' | 'createdAt' | 'endedAt'>;
+
+function seqIn(lastId: string | undefined, runId: string): number {
+  const [, run, seq] = /^(\d{1,19}):(\d{1,9})$/.exec(lastId ?? '') ?? [];
+  return run === runId ? Number(seq) : 0;
+}
 
 interface Followed {
   run: FollowedRun;
@@ -22,6 +152,8 @@ interface Followed {
   toldSeq: number;
 }
 
+/** Feed of all calls of an organization: current calls from their first event, and every new call. The id of a message
+ *  contains the cursors of all of them. */
 export class OrganizationFeed implements EventFeed {
   readonly isOver = false;
   readonly #store: Pick<Store, 'runs'>;
