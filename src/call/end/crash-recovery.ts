@@ -11,8 +11,7 @@ import { JobLoop } from '../../std/job-loop.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import { isLeftAnswer, type ProviderNames } from '../start/inbound/left-answers.ts';
-import { cutOffOf, recordedMs, usageOf } from './closing/cut-off-call.ts';
-import { leftDestinations } from './closing/left-destinations.ts';
+import { cutOffOf, leftDestinations, recordedMs, usageOf } from './closing/cut-off-call.ts';
 import type { ProviderHangUp } from './closing/provider-hang-up.ts';
 import type { RunClosing, RunClosingDeps } from './closing/run-closing.ts';
 

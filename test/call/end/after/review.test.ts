@@ -2,9 +2,12 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { reviewCall } from '../../../../src/call/end/after/review.ts';
-import { readReview, tagNames } from '../../../../src/call/end/after/review-reply.ts';
-import { partsOf } from '../../../../src/call/end/after/review-transcript.ts';
+import {
+  partsOf,
+  readReview,
+  reviewCall,
+  tagNames,
+} from '../../../../src/call/end/after/review.ts';
 import { createGuardedHttp } from '../../../../src/egress/guarded-http.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import type { CallEvent, CallEventBody } from '../../../../src/model/call-event.ts';
