@@ -4,10 +4,9 @@
 import type { TextChats } from '../call/chat/text-chat.ts';
 import { EventLog } from '../call/events/event-log.ts';
 import { credentialHeadersFrom } from '../call/session/dialogue/credential-headers.ts';
-import { logEndingModels } from '../call/start/setup/ending-models.ts';
 import { OrganizationModels } from '../call/start/setup/organization-speech.ts';
-import { logOversizedAgents } from '../call/start/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/start/setup/sound-library.ts';
+import { logEndingModels, logOversizedAgents } from '../call/start/setup/startup-checks.ts';
 import { CampaignRouter } from '../cluster/campaign-router.ts';
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { PBX_WORKER, runCompleted, SUPERVISOR } from '../cluster/ipc-message.ts';

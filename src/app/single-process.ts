@@ -2,8 +2,7 @@
 // background jobs, and are not isolated from either.
 
 import type { CallControl } from '../call/call-control.ts';
-import { logEndingModels } from '../call/start/setup/ending-models.ts';
-import { logOversizedAgents } from '../call/start/setup/oversized-agents.ts';
+import { logEndingModels, logOversizedAgents } from '../call/start/setup/startup-checks.ts';
 import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { logEndingModels } from '../../../../src/call/start/setup/ending-models.ts';
+import { logEndingModels } from '../../../../src/call/start/setup/startup-checks.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import { withCallHarness } from '../../call-harness.ts';
 

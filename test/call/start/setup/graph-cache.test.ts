@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { GraphCache } from '../../../../src/call/start/setup/graph-cache.ts';
+import { GraphCache } from '../../../../src/call/start/call-planner.ts';
 import type { WorkflowVersion } from '../../../../src/model/workflow.ts';
 import { agent, definition, edge, end, start } from '../../../workflow/definitions.ts';
 

@@ -1,5 +1,5 @@
-// Check at the start of the gateway for configured models that their services end: calls with such a model fail, and its
-// owner must see this before the next call.
+// Checks at the start of the gateway for what makes calls fail, so that its owner sees it before the next call: agents
+// that are too large for calls, and configured models that their services end.
 
 import type { Log } from '../../../log.ts';
 import {
@@ -10,8 +10,31 @@ import { warnOfRetirement } from '../../../speech/service/retirement-warning.ts'
 import type { Clock } from '../../../std/clock.ts';
 import type { StoreHandle } from '../../../store/open.ts';
 
+/** Agents that the log names individually at most. */
+const NAMED_MAX = 20;
 /** Warnings at one start at most. */
 const WARNINGS_MAX = 20;
+
+/** Logs a line for each such agent, and the number of further ones. Never rejects. */
+export async function logOversizedAgents(
+  store: Pick<StoreHandle, 'oversizedVersions'>,
+  log: Log,
+): Promise<void> {
+  let count = 0;
+  try {
+    for await (const { organizationId, workflowId, status, excess } of store.oversizedVersions()) {
+      count += 1;
+      if (count > NAMED_MAX) continue;
+      log.warn(
+        { organizationId, workflowId, status, excess },
+        'agent is too large for calls: make it smaller and publish it again',
+      );
+    }
+  } catch (error) {
+    log.warn({ err: error }, 'sizes of agents not checked');
+  }
+  if (count > NAMED_MAX) log.warn({ agents: count }, 'agents are too large for calls');
+}
 
 /** Logs a line for each such model of an organization or a user. Never rejects. */
 export async function logEndingModels(
