@@ -2,7 +2,7 @@
 // answered with the whole session. Source: contract §11.1.
 
 import { z } from 'zod';
-import type { TextChatId, TextChatService } from '../../call/chat/text-chat-service.ts';
+import type { TextChatId, TextChatService } from '../../call/chat/text-chat.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { AGENT_FAULTS, faults } from '../http/error-schema.ts';

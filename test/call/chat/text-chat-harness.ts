@@ -2,8 +2,7 @@
 
 import { expect, vi } from 'vitest';
 import { type TextChatParts, textChatsOf } from '../../../src/app/call-parts.ts';
-import type { TextChats } from '../../../src/call/chat/text-chat.ts';
-import type { TextChatId } from '../../../src/call/chat/text-chat-service.ts';
+import type { TextChatId, TextChats } from '../../../src/call/chat/text-chat.ts';
 import { RunClosing } from '../../../src/call/end/closing/run-closing.ts';
 import { EventLog } from '../../../src/call/events/event-log.ts';
 import { createGuardedHttp } from '../../../src/egress/guarded-http.ts';
