@@ -23,8 +23,12 @@ import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
 import { type CallCapture, capturedListener, capturedSocket } from './call-capture.ts';
 import { ExaminationAgent } from './examination-agent.ts';
 import { dialRemedy, ExaminationSteps, failed, noteMissing } from './examination-steps.ts';
-import { EXAMINATION_RING_S, type ExaminationOrder, ExaminedLeg } from './examined-leg.ts';
-import { ExaminedWebhooks } from './examined-webhooks.ts';
+import {
+  EXAMINATION_RING_S,
+  type ExaminationOrder,
+  ExaminedLeg,
+  ExaminedWebhooks,
+} from './examined-leg.ts';
 import { Moment } from './moment.ts';
 
 /** Longest conversation; it takes about 20 s. */
