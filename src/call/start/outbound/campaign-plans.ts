@@ -15,7 +15,7 @@ import type { NewRun } from '../../../store/runs/new-run.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Line, ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
-import type { DialRecord } from './dial-record.ts';
+import type { DialRecord } from './dial.ts';
 import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 
 const ASK_MS = 10_000;

@@ -13,8 +13,7 @@ import type { StartKey } from '../../../store/runs/start-batch.ts';
 import type { Store } from '../../../store/store.ts';
 import { startFailure } from '../../end/closing/unconnected-calls.ts';
 import type { StartCall, TestCall } from '../setup/call-start.ts';
-import type { DialRequestOfRun } from './dial-record.ts';
-import { notPlaced, type RunDialler } from './run-dialler.ts';
+import { type DialRequestOfRun, notPlaced, type RunDialler } from './dial.ts';
 import {
   type Prepared,
   prepareStart,
