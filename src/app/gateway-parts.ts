@@ -3,7 +3,7 @@
 import { loadVad } from '../audio/vad/vad-loader.ts';
 import type { CallControl } from '../call/call-control.ts';
 import { EventLog } from '../call/events/event-log.ts';
-import { credentialHeadersFrom } from '../call/session/dialogue/credential-headers.ts';
+import { credentialHeadersFrom } from '../call/session/dialogue/tool-request.ts';
 import { OrganizationSpeech } from '../call/start/setup/organization-speech.ts';
 import { ClipLibrary } from '../call/start/setup/sound-library.ts';
 import { PBX_WORKER } from '../cluster/ipc-message.ts';

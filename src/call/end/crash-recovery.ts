@@ -1,6 +1,6 @@
 // Crash recovery: finds runs that a killed process left open and that no process runs any more, at the start and every
 // half minute. Closes each with what was stored and hangs up its call at the provider; a call that still rings and that
-// only a command answers is answered again (inbound/left-answers.ts).
+// only a command answers is answered again (start/inbound/left-answers.ts).
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -202,7 +202,7 @@ async function close(
     onClaimed: async () => onLineOpen(),
   });
   if (run.state !== 'running') return [];
-  // Reports that came before had no effect; later ones have (connect/transfer-results.ts).
+  // Reports that came before had no effect; later ones have (webhooks/transfer-results.ts).
   return leftDestinations((await deps.store.runs.find(run.id)) ?? run, events);
 }
 

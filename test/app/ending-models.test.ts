@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { logEndingModels } from '../../../../src/call/start/setup/startup-checks.ts';
-import { quietLog } from '../../../fakes/quiet-log.ts';
-import { withCallHarness } from '../../call-harness.ts';
+import { logEndingModels } from '../../src/app/startup-checks.ts';
+import { withCallHarness } from '../call/call-harness.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
 
 const held = withCallHarness();
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { PreparedLines } from '../../../../src/call/start/setup/prepared-lines.ts';
-import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
-import { quietLog } from '../../../fakes/quiet-log.ts';
-import { FakeTts } from '../../../fakes/speech-services.ts';
+import { PreparedLines } from '../../../src/call/session/wait-lines.ts';
+import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { quietLog } from '../../fakes/quiet-log.ts';
+import { FakeTts } from '../../fakes/speech-services.ts';
 
 describe('lines that are rendered ahead', () => {
   it('are rendered once each, also if they are asked for again meanwhile', async () => {

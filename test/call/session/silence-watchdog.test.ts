@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SilenceWatchdog } from '../../../../src/call/session/dialogue/silence-watchdog.ts';
-import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { SilenceWatchdog } from '../../../src/call/session/wait-lines.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 
 function watched({ lineMs = 2_000, hasTone = true } = {}) {
   const clock = new FakeClock();

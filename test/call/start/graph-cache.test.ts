@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { GraphCache } from '../../../../src/call/start/call-planner.ts';
-import type { WorkflowVersion } from '../../../../src/model/workflow.ts';
-import { agent, definition, edge, end, start } from '../../../workflow/definitions.ts';
+import { GraphCache } from '../../../src/call/start/call-planner.ts';
+import type { WorkflowVersion } from '../../../src/model/workflow.ts';
+import { agent, definition, edge, end, start } from '../../workflow/definitions.ts';
 
 const small = definition([start('a', {}), end('b', {})], [edge('a', 'b', {})]);
 

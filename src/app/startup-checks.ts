@@ -1,14 +1,12 @@
-// Checks at the start of the gateway for what makes calls fail, so that its owner sees it before the next call: agents
-// that are too large for calls, and configured models that their services end.
+// What a gateway checks once at its start, so that its owner sees what makes calls fail before the next call: agents
+// that are too large for calls, and configured models that their services end. Stored secrets are sealed with the newest
+// key, so that an old one can be removed.
 
-import type { Log } from '../../../log.ts';
-import {
-  servicesIn,
-  storedSectionsOf,
-} from '../../../model/speech-services/model-configuration.ts';
-import { warnOfRetirement } from '../../../speech/service/retirement-warning.ts';
-import type { Clock } from '../../../std/clock.ts';
-import type { StoreHandle } from '../../../store/open.ts';
+import type { Log } from '../log.ts';
+import { servicesIn, storedSectionsOf } from '../model/speech-services/model-configuration.ts';
+import { warnOfRetirement } from '../speech/service/retirement-warning.ts';
+import type { Clock } from '../std/clock.ts';
+import type { StoreHandle } from '../store/open.ts';
 
 /** Agents that the log names individually at most. */
 const NAMED_MAX = 20;
@@ -55,4 +53,9 @@ export async function logEndingModels(
   } catch (error) {
     means.log.warn({ err: error }, 'ends of configured models not checked');
   }
+}
+
+export async function resealSecrets(store: StoreHandle, log: Log): Promise<void> {
+  const resealed = await store.resealSecrets();
+  if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');
 }
