@@ -1,6 +1,6 @@
 // Whether this process accepts new calls, and how many it has. It accepts none while it drains, or while its load is so
-// high that another call would harm the audio of the current ones: the load is measured once a second, that of one call
-// is estimated from it, and calls whose load is not measured yet are added.
+// high that another call would harm the audio of the current ones (overload control): the load is measured once a
+// second, that of one call is estimated from it, and calls whose load is not measured yet are added.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
