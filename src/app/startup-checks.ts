@@ -13,7 +13,7 @@ const NAMED_MAX = 20;
 /** Warnings at one start at most. */
 const WARNINGS_MAX = 20;
 
-/** Logs a line for each such agent, and the number of further ones. Never rejects. */
+/** Logs a line for each agent that is too large for calls, and the number of further ones. Never rejects. */
 export async function logOversizedAgents(
   store: Pick<StoreHandle, 'oversizedVersions'>,
   log: Log,
@@ -34,7 +34,7 @@ export async function logOversizedAgents(
   if (count > NAMED_MAX) log.warn({ agents: count }, 'agents are too large for calls');
 }
 
-/** Logs a line for each such model of an organization or a user. Never rejects. */
+/** Logs a line for each configured model of an organization or a user that its service ends. Never rejects. */
 export async function logEndingModels(
   store: Pick<StoreHandle, 'storedModelConfigurations'>,
   means: { clock: Clock; log: Log },
@@ -55,6 +55,7 @@ export async function logEndingModels(
   }
 }
 
+/** Seals stored secrets with the newest key. */
 export async function resealSecrets(store: StoreHandle, log: Log): Promise<void> {
   const resealed = await store.resealSecrets();
   if (resealed > 0) log.info({ configurations: resealed }, 'secrets are sealed by the newest key');

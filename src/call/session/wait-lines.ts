@@ -28,7 +28,7 @@ const NEXT_LINE_MS = 8_000;
 /** Interval of the checks while the caller speaks. */
 const LOOK_MS = 500;
 
-export interface WaitLinesOptions {
+interface WaitLinesOptions {
   plan: Pick<CallPlan, 'engine' | 'settings' | 'speech'>;
   clock: Clock;
   log: Log;

@@ -12,7 +12,7 @@ import type { CallRegistry } from '../session/call-registry.ts';
 /** Interval at which a draining process checks whether its calls are over. */
 const DRAIN_CHECK_MS = 100;
 
-export interface CallIntakeDeps {
+interface CallIntakeDeps {
   registry: CallRegistry;
   /** Called each second with the share of time in which the event loop had work. */
   onLoop: (busy: number) => void;
@@ -88,7 +88,7 @@ export class CallIntake {
   }
 }
 
-export interface CallCounts {
+interface CallCounts {
   /** Calls with audio. */
   talking: number;
   /** Calls with audio, and those in setup. */

@@ -27,7 +27,7 @@ import type { StoreWait } from './store-wait.ts';
 const GRAPHS_MAX = 200;
 const NODES_MAX = 5_000;
 
-export interface CallPlannerDeps {
+interface CallPlannerDeps {
   store: Pick<Store, 'runs' | 'workflows' | 'tools'>;
   services: Pick<CallServices, 'speech'>;
   sounds: ClipLibrary;

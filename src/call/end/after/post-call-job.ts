@@ -177,7 +177,7 @@ async function fire(
   return true;
 }
 
-export interface PayloadFacts {
+interface PayloadFacts {
   run: Run;
   workflow: Workflow;
   /** The run's public token. */

@@ -29,7 +29,7 @@ const TAG_CHARACTERS_MAX = 200;
 const TEXT_CHARACTERS_MAX = 4_000;
 const RAW_CHARACTERS_MAX = 20_000;
 
-export interface ReviewedCall {
+interface ReviewedCall {
   run: Run;
   definition: WorkflowDefinition;
   /** Workflow configurations of the version that ran. */
@@ -37,7 +37,7 @@ export interface ReviewedCall {
   events: readonly CallEvent[];
 }
 
-export interface ReviewTry {
+interface ReviewTry {
   /** Whether this is the last attempt. A failure then becomes the result instead of an error that leads to a
    *  repetition, unless the process is stopping. */
   isLast: boolean;
@@ -318,7 +318,7 @@ function tenths(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-export type ReviewTag = string | { tag: string; reason: string };
+type ReviewTag = string | { tag: string; reason: string };
 
 interface ReviewReply {
   tags: ReviewTag[];

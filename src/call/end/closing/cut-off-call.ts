@@ -20,7 +20,7 @@ const LEFT: ReadonlySet<string> = new Set([
 ]);
 
 /** Result for a cut-off call. `durationS` is absent for a call without audio. */
-export type CutOff = Pick<RunEnding, 'durationS'> & { mediaMs: number; endedAt: number };
+type CutOff = Pick<RunEnding, 'durationS'> & { mediaMs: number; endedAt: number };
 
 /** Events that need a caller on the line. Others may follow for seconds after the caller has left. */
 const ON_THE_LINE: ReadonlySet<CallEventBody['type']> = new Set([

@@ -35,7 +35,7 @@ const GRACE_MS = 15_000;
 const GRACE_PERMANENT_MS = 3_000;
 const CLOSE_MS_MAX = 3_000;
 
-export interface PbxConnectionsDeps {
+interface PbxConnectionsDeps {
   store: Pick<Store, 'leases' | 'telephony'>;
   providers: { readonly pbx: readonly PbxProvider[] };
   /** Dependencies of each connection's calls. */

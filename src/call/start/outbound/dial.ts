@@ -36,7 +36,7 @@ const UNCLEAR: ReadonlySet<string> = new Set([
 /** Versions whose facts are cached: those of campaigns that dial at the same time. Few have services of their own. */
 const PUBLISHED_MAX = 100;
 
-export interface RunDiallerDeps {
+interface RunDiallerDeps {
   store: Pick<Store, 'runs'>;
   dial: ProviderDial;
   pace: AccountPace;

@@ -17,7 +17,7 @@ import type { FindClip } from '../../../workflow/engine/clip-refs.ts';
 /** Deadline of a load: the phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
 /** Longest clip, in seconds. */
-export const CLIP_SECONDS_MAX = 60;
+const CLIP_SECONDS_MAX = 60;
 /** Longest background noise, in seconds: two minutes have 2 MB. */
 const NOISE_SECONDS_MAX = 120;
 /** Largest upload. */
