@@ -3,7 +3,7 @@
 // the name of their field.
 
 import { isIPv6 } from 'node:net';
-import { isCredentialName } from '../../model/speech-services/schemas/description-secrets.ts';
+import { isCredentialName } from '../../model/speech-services/description-secrets.ts';
 import { isObject } from '../../std/json.ts';
 import { PlaceholderNames } from './placeholder-names.ts';
 

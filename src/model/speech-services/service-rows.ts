@@ -4,8 +4,8 @@
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
 import { isSecretName } from '../workflow.ts';
+import { isKeyLike } from './description-secrets.ts';
 import type { ConfiguredService } from './model-configuration.ts';
-import { isKeyLike } from './schemas/description-secrets.ts';
 import { llmServices } from './schemas/llm.ts';
 import { sttServices } from './schemas/stt.ts';
 import { ttsServices } from './schemas/tts.ts';

@@ -1,8 +1,8 @@
 // Streaming recognisers in the cloud. One schema per provider.
 
 import { z } from 'zod';
+import { secretPlaceIn } from '../description-secrets.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
-import { secretPlaceIn } from './description-secrets.ts';
 import { serviceAddress } from './service-address.ts';
 import { secretKey } from './service-key.ts';
 

@@ -2,9 +2,9 @@
 // fields and their defaults are those of the reference.
 
 import { z } from 'zod';
+import { requestVoiceDescription, voiceDescription } from '../description.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { about, language, named, ownKeys, socketUrl } from './described-fields.ts';
-import { requestVoiceDescription, voiceDescription } from './description.ts';
 import { describedAddress } from './service-address.ts';
 import { secretKey } from './service-key.ts';
 

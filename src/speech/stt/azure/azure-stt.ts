@@ -2,11 +2,11 @@
 // the final words.
 // Source: Azure's Speech SDK 1.52.
 
-import type { AzureSttSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
 import {
   type RecognizerDescription,
   recognizerDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
+import type { AzureSttSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { DescribedRecognizer, type Wire } from '../described/described-recognizer.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';

@@ -5,7 +5,7 @@ import type {
   DescriptionValues,
   MessageTemplate,
   RecognizerDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
 import { joinSingleWords } from '../../../std/text/unspaced-text.ts';

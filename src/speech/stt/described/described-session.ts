@@ -4,7 +4,7 @@
 import type {
   DescriptionValues,
   RecognizerDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
 import { parseJson } from '../../../std/json.ts';
 import { addressOf, headersOf, messageText, textAt } from '../../service/description/template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';

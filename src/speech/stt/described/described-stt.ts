@@ -1,13 +1,13 @@
 // Recognisers that are described as data, by the user or by a preset.
 
 import type {
+  DescriptionValues,
+  RecognizerDescription,
+} from '../../../model/speech-services/description.ts';
+import type {
   SttPresetSettings,
   WebsocketSttSettings,
 } from '../../../model/speech-services/schemas/described-stt.ts';
-import type {
-  DescriptionValues,
-  RecognizerDescription,
-} from '../../../model/speech-services/schemas/description.ts';
 import { secretsOf } from '../../service/description/template.ts';
 import { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';

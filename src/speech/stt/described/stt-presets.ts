@@ -1,11 +1,11 @@
 // Presets: descriptions of services from their references (November 2026). None of them was tried on a live account.
 // Users correct a wrong one with a copy in `websocket_stt`.
 
-import type { SttPreset } from '../../../model/speech-services/schemas/described-stt.ts';
 import {
   type RecognizerDescription,
   recognizerDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
+import type { SttPreset } from '../../../model/speech-services/schemas/described-stt.ts';
 
 import { gladia } from './gladia-preset.ts';
 import { jambonz, vapi } from './own-server-presets.ts';

@@ -6,7 +6,7 @@ import type {
   DescriptionValues,
   MessageTemplate,
   VoiceDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import {

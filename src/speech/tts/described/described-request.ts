@@ -2,13 +2,13 @@
 
 import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type {
+  DescriptionValues,
+  RequestVoiceDescription,
+} from '../../../model/speech-services/description.ts';
+import type {
   HttpTtsSettings,
   RequestTtsPresetSettings,
 } from '../../../model/speech-services/schemas/described-tts.ts';
-import type {
-  DescriptionValues,
-  RequestVoiceDescription,
-} from '../../../model/speech-services/schemas/description.ts';
 import { ByteParts } from '../../../std/byte-parts.ts';
 import { parseJson } from '../../../std/json.ts';
 import {

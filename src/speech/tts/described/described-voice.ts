@@ -1,13 +1,13 @@
 // Voices behind a websocket that are described as data, by the user or by a preset.
 
 import type {
+  DescriptionValues,
+  VoiceDescription,
+} from '../../../model/speech-services/description.ts';
+import type {
   TtsPresetSettings,
   WebsocketTtsSettings,
 } from '../../../model/speech-services/schemas/described-tts.ts';
-import type {
-  DescriptionValues,
-  VoiceDescription,
-} from '../../../model/speech-services/schemas/description.ts';
 import { parseJson } from '../../../std/json.ts';
 import {
   addressOf,

@@ -1,11 +1,11 @@
 // Presets of voices with one HTTP request for each sentence, from their references (November 2026). None of them was
 // tried on a live account.
 
-import type { RequestTtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 import {
   type RequestVoiceDescription,
   requestVoiceDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
+import type { RequestTtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 
 /** The answer is one JSON object that contains a WAV file. */
 const google = {

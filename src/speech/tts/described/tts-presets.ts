@@ -1,11 +1,11 @@
 // Presets of voices behind websockets, from their references (November 2026). None of them was tried on a live account.
 // Users correct a wrong one with a copy in `websocket_tts`.
 
-import type { TtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 import {
   type VoiceDescription,
   voiceDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
+import type { TtsPreset } from '../../../model/speech-services/schemas/described-tts.ts';
 
 const bearer = { authorization: 'Bearer {key}' };
 

@@ -1,7 +1,7 @@
 // Finds keys that are written into a description. A description is stored and shown unchanged: only `api_key` and
 // `api_secret`, which it names, are sealed and masked.
 
-import { isObject } from '../../../std/json.ts';
+import { isObject } from '../../std/json.ts';
 
 /** Fields, headers and parameters whose value is a credential. */
 const CREDENTIAL_NAME =
