@@ -10,7 +10,7 @@ const table = [
   ['codec', '.', 'audio runtime std'],
   ['transport', '. websocket rtp audiosocket', 'runtime std'],
   ['model', '.', 'std'],
-  ['speech', 'service llm stt tts . account', 'egress audio runtime model std'],
+  ['speech', 'service llm stt tts vendors . account', 'egress audio runtime model std'],
   [
     'store',
     'embedded secrets files db accounts telephony workflows library deliveries runs campaigns .',

@@ -27,14 +27,14 @@ import { SessionLimits } from './service/session-limit.ts';
 import { SettingLists } from './setting-lists.ts';
 import type { NodeSpeech, PlannedSpeech, SpeechPlan } from './speech-plan.ts';
 import type { SttFallbackService } from './stt/fallback/recognizer-line.ts';
-import { createSttService } from './stt/registry.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import { createSttFallback } from './stt/stt-fallback.ts';
-import { createTtsService } from './tts/registry.ts';
 import type { TtsFallbackService } from './tts/service-line.ts';
 import { serviceVoice } from './tts/service-voice.ts';
 import type { TextToSpeech } from './tts/tts.ts';
 import { createTtsFallback } from './tts/tts-fallback.ts';
+import { createSttService } from './vendors/stt-registry.ts';
+import { createTtsService } from './vendors/tts-registry.ts';
 
 export interface SpeechServicesOptions {
   /** Services of calls without settings, and the last fallback of all others. */

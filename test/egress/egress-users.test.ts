@@ -35,7 +35,7 @@ const checked: Record<string, string> = {
   'src/speech/service/service-http.ts': 'the egress rule',
   'src/speech/service/vendor-socket.ts': 'the egress rule',
   'src/speech/service/warm-connections.ts': 'the egress rule',
-  'src/speech/service/wyoming-connection.ts': 'the egress rule',
+  'src/speech/vendors/wyoming/wyoming-connection.ts': 'the egress rule',
   'src/speech/llm/client/connection.ts':
     "the egress rule from whoever opens the model of a user; else the address is the operator's",
   'src/speech/service/tls-sessions.ts': 'takes the lookup of the rule from warm-connections',

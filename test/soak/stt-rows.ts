@@ -3,7 +3,7 @@
 import type { SttPreset } from '../../src/model/speech-services/schemas/described-stt.ts';
 import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
 import { sttPresets } from '../../src/speech/stt/described/stt-presets.ts';
-import { createSttService } from '../../src/speech/stt/registry.ts';
+import { createSttService } from '../../src/speech/vendors/stt-registry.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { sttProtocols } from '../fakes/described/stt-servers.ts';
 import { startAssemblyAiServer } from '../fakes/services/assemblyai-server.ts';

@@ -2,7 +2,7 @@
 
 import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
 import { ttsPresets } from '../../src/speech/tts/described/tts-presets.ts';
-import { createTtsService } from '../../src/speech/tts/registry.ts';
+import { createTtsService } from '../../src/speech/vendors/tts-registry.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { startVoiceServer } from '../fakes/described/tts-servers.ts';
 import { startCartesia } from '../fakes/services/cartesia-server.ts';

@@ -15,10 +15,10 @@ import {
   openAiProfile,
   speachesProfile,
   whisperCppProfile,
-} from '../../src/speech/stt/openai-compatible/transcription-profile.ts';
-import { createSttService } from '../../src/speech/stt/registry.ts';
+} from '../../src/speech/stt/openai-transcription/transcription-profile.ts';
 import type { SttCapabilities } from '../../src/speech/stt/stt.ts';
 import { ttsPresets } from '../../src/speech/tts/described/tts-presets.ts';
+import { createSttService } from '../../src/speech/vendors/stt-registry.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { serviceMeans } from '../fakes/services/service-means.ts';
 

@@ -22,7 +22,7 @@ import {
   checkServices,
   type ServiceToCheck,
   type ServiceVerdict,
-} from '../../speech/account/key-check.ts';
+} from '../../speech/account/service-check.ts';
 import { voiceListOf } from '../../speech/account/voice-list-table.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import { SharedWork } from '../../std/shared-work.ts';

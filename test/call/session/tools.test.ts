@@ -7,7 +7,7 @@ import { credentialHeadersFrom } from '../../../src/call/http/credential-headers
 import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
 import { feedbackItems } from '../../../src/call/log/realtime-feedback.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
-import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
+import { openLanguageModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import {

@@ -9,7 +9,7 @@ import {
 } from '../../../src/model/speech-services/schemas/described-stt.ts';
 import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
 import type { SttSettings } from '../../../src/model/speech-services/speech-settings.ts';
-import { createSttService } from '../../../src/speech/stt/registry.ts';
+import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
 import { sttProtocols } from '../../fakes/described/stt-servers.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { startAssemblyAiServer } from '../../fakes/services/assemblyai-server.ts';

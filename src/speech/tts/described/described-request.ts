@@ -24,7 +24,7 @@ import {
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';
-import { SpeechBody } from '../openai-compatible/speech-body.ts';
+import { SpeechBody } from '../openai-speech/speech-body.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';
 import type { TextToSpeech } from '../tts.ts';
 import { EventLines } from './event-lines.ts';

@@ -11,7 +11,7 @@ import { sttServices } from '../../../../src/model/speech-services/schemas/stt.t
 import type { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import { VendorSocket } from '../../../../src/speech/service/vendor-socket.ts';
 import { sttPresets } from '../../../../src/speech/stt/described/stt-presets.ts';
-import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';

@@ -6,7 +6,7 @@ import {
   type SttPreset,
   sttPresetServices,
 } from '../../../../src/model/speech-services/schemas/described-stt.ts';
-import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';

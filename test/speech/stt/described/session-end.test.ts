@@ -5,7 +5,7 @@ import {
   type SttPreset,
   sttPresetServices,
 } from '../../../../src/model/speech-services/schemas/described-stt.ts';
-import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import type { Clock } from '../../../../src/std/clock.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { describedTtsServices } from '../../../../src/model/speech-services/schemas/described-tts.ts';
-import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { startSocketService } from '../../../fakes/services/service-socket.ts';

@@ -4,7 +4,7 @@ import {
   type TtsPreset,
   ttsPresetServices,
 } from '../../../../src/model/speech-services/schemas/described-tts.ts';
-import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { startVoiceServer } from '../../../fakes/described/tts-servers.ts';
 import { streamingContract } from '../streaming-contract.ts';
 

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it } from 'vitest';
 import { ttsPresetServices } from '../../../../src/model/speech-services/schemas/described-tts.ts';
-import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { startVoiceServer } from '../../../fakes/described/tts-servers.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
