@@ -6,8 +6,8 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { type ServiceChange, serviceChange } from '../service/service-change.ts';
+import type { CircuitBreaker } from '../service/service-circuit-breaker.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { ServiceReports } from '../service/service-reports.ts';
 import { historyCharacters, shortenedHistory } from './history-limit.ts';

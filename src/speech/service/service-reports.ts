@@ -1,8 +1,8 @@
 // Reports of one call's services to its owner: permanent faults, changes because of temporary faults, and services that
 // the call skips because they failed in other calls (open circuit). Each service is reported as skipped once.
 
-import type { CircuitBreaker } from './circuit-breaker.ts';
 import { type Named, type ServiceChange, serviceChange } from './service-change.ts';
+import type { CircuitBreaker } from './service-circuit-breaker.ts';
 import { ServiceFault, type ServiceJob } from './service-fault.ts';
 
 interface ServiceReportsListener {

@@ -9,8 +9,8 @@ import type { ModelMeans } from '../llm/client/model-client.ts';
 import { FallbackModel } from '../llm/fallback.ts';
 import type { LanguageModel } from '../llm/llm.ts';
 import { createOpenAi, type OpenAiOptions } from '../llm/openai/openai.ts';
-import { CircuitBreaker } from '../service/circuit-breaker.ts';
 import { warnOfRetirement } from '../service/retirement-warning.ts';
+import { CircuitBreaker } from '../service/service-circuit-breaker.ts';
 import { createAnthropic } from './anthropic/anthropic.ts';
 import { createGemini } from './google/gemini.ts';
 

@@ -1,7 +1,7 @@
 // A call whose agent changes its language at an edge: two recognisers, two voices and two models in one conversation.
 
 import { describe, expect, it } from 'vitest';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import type { SpeechPlan } from '../../../src/speech/speech-plan.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';

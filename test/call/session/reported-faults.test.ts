@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { BACKCHANNELS, STOPS, WAITS } from '../../../src/model/control-phrase-lists.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { faultyModel, type Script } from '../../fakes/call/faulty-model.ts';
 import { FakeStt } from '../../fakes/speech-services.ts';

@@ -13,7 +13,7 @@ import {
   shortenedHistory,
 } from '../../../src/speech/llm/history-limit.ts';
 import type { LanguageModel, LlmRequest } from '../../../src/speech/llm/llm.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { openLanguageModel, openModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';

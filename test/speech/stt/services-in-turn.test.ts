@@ -2,7 +2,7 @@
 
 import { afterEach, expect, it } from 'vitest';
 import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';

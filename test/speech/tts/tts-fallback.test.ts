@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { deliveredCharacters } from '../../../src/speech/tts/delivered-text.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
 import type { Clock } from '../../../src/std/clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openCircuits } from '../../../src/metrics/speech-metrics.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
