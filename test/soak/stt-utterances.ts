@@ -2,7 +2,7 @@
 // words are those of the audio. Both refuse what breaks their protocol.
 
 import { readWav } from '../../src/audio/wav.ts';
-import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
+import { sttServices } from '../../src/model/speech-services/services.ts';
 import { createSttService } from '../../src/speech/vendors/stt-registry.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { ulawOf, WordFinder } from '../fakes/call/spoken-words.ts';

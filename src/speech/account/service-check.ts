@@ -12,9 +12,8 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import { parseJson } from '../../std/json.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { type ServiceAnswer, ServiceHttp } from '../service/service-http.ts';
-import { type KeyCheck, keyChecks, LOCAL_SERVICES } from './key-check-table.ts';
-import { reachability } from './reachability.ts';
-import { voiceListOf } from './voice-list-table.ts';
+import { type CheckedFields, type KeyCheck, text } from '../vendors/vendor.ts';
+import { keyCheckOf, voiceListOf } from '../vendors/vendors.ts';
 import { unknownVoice } from './voice-lists.ts';
 
 export interface ServiceToCheck {
@@ -32,7 +31,7 @@ export interface ServiceVerdict {
   durationMs: number;
 }
 
-export interface KeyCheckMeans {
+interface KeyCheckMeans {
   clock: Clock;
   egress: Egress;
 }
@@ -47,6 +46,8 @@ const ANSWER_BYTES_MAX = 1_048_576;
 const WORDS_CHARACTERS_MAX = 300;
 /** Requests for one configuration: three jobs with a service, a fallback and several keys each, and voices. */
 const REQUESTS_MAX = 24;
+/** Services on this machine, which have no key to check. */
+const LOCAL_SERVICES: ReadonlySet<string> = new Set(['scripted', 'pocketsphinx', 'flite']);
 /** Requests for one voice: the list, and the voice itself. */
 const VOICE_REQUESTS_MAX = 2;
 
@@ -119,7 +120,7 @@ async function keyVerdict(
   means: Means,
 ): Promise<Verdict> {
   const { provider } = service;
-  const check = Object.hasOwn(keyChecks, provider) ? keyChecks[provider] : undefined;
+  const check = keyCheckOf(provider);
   if (check === undefined) {
     const reached = await reachability(service, means.egress, means.signal);
     return unverified(reached ?? 'this service has no request that checks a key');
@@ -235,4 +236,44 @@ function secretsOf(service: ConfiguredService): string[] {
     .filter(([name]) => isServiceSecret(name))
     .flatMap(([, value]) => [value].flat())
     .filter((value): value is string => typeof value === 'string');
+}
+
+/** Whether something listens at the address of a self-hosted service that has no request to identify it. Returns a
+ *  sentence for the owner of the settings. Returns undefined if they have no address, or if the egress rule
+ *  hides from tenants what listens at an address. `signal` ends the wait. Never rejects. */
+async function reachability(
+  fields: CheckedFields,
+  egress: Egress,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const given = text(fields, 'base_url');
+  // URL parses host and port only for http schemes.
+  const url = given === undefined ? null : URL.parse(given.replace(/^(tcp|ws)(?=s?:)/, 'http'));
+  if (url === null || egress.hidesFaults) return undefined;
+  const { hostname, protocol } = url;
+  const port = url.port || (protocol === 'https:' ? '443' : '80');
+  const problem = await connected({ hostname, port }, egress, signal);
+  const place = `${hostname}:${port}`;
+  if (problem === undefined) return `no request checks this service; something listens at ${place}`;
+  return `no request checks this service, and nothing answers at ${place}: ${problem}`;
+}
+
+/** Connects. Returns the error, or undefined if the connection was accepted. */
+function connected(
+  { hostname, port }: { hostname: string; port: string },
+  egress: Egress,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve('no connection in time'), { once: true });
+    egress.connect({ hostname, port, protocol: 'http:' }, (error, socket) => {
+      // A socket that opens after the deadline is closed, too.
+      socket?.on('error', () => undefined).destroy();
+      resolve(error === null ? undefined : codeIn(error));
+    });
+  });
+}
+
+function codeIn(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
 }

@@ -1,10 +1,11 @@
-// Cartesia text to speech over its websocket, µ-law at 8 kHz. A connection serves utterances of any voice, each in a
-// context. Source: Cartesia API reference, version 2026-03-01.
+// Cartesia: recognition (Ink, described), and text to speech (Sonic) over a websocket, µ-law at 8 kHz. A connection
+// serves utterances of any voice, each in a context. Source: Cartesia API reference, version 2026-03-01.
 
-import type { TtsProviderSettings } from '../../model/speech-services/schemas/tts.ts';
+import type { TtsServiceSettings } from '../../model/speech-services/services.ts';
 import { isObject } from '../../std/json.ts';
 import { faultKindOfStatus } from '../service/service-fault.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
+import { describedStt } from '../stt/described/described-stt.ts';
 import {
   type ContextAnswer,
   ContextConnection,
@@ -14,8 +15,59 @@ import {
 } from '../tts/streaming/context-connection.ts';
 import { VoicePools } from '../tts/streaming/voice-pools.ts';
 import type { TextToSpeech, WordTiming } from '../tts/tts.ts';
+import { at, header, listIn, type Vendor, voiceText, voiceTexts } from './vendor.ts';
 
-type Settings = TtsProviderSettings<'cartesia'>;
+/** Cartesia Ink, manual turns: texts are pieces with their own spaces. */
+const ink = {
+  path: '/stt/websocket',
+  query: { model: '{model}', language: '{language}', encoding: 'pcm_mulaw', sample_rate: '8000' },
+  headers: { 'x-api-key': '{key}', 'cartesia-version': '2026-03-01' },
+  audio: { format: 'ulaw8', packet_ms: 60 },
+  results: [
+    {
+      when: [
+        { path: 'type', equals: 'transcript' },
+        { path: 'is_final', equals: true },
+      ],
+      is: 'final',
+      text: 'text',
+      language: 'language',
+      words: { list: 'words', word: 'word', start: 'start', end: 'end' },
+    },
+    { when: [{ path: 'type', equals: 'transcript' }], is: 'partial', text: 'text' },
+  ],
+  is_delta: true,
+  finalize: { message: 'finalize', answer: [{ path: 'type', equals: 'flush_done' }] },
+  errors: [
+    {
+      when: [{ path: 'type', equals: 'error' }],
+      detail: 'message',
+      code: 'error_code',
+      kinds: { concurrency_limited: 'rate', quota_exceeded: 'quota', unauthorized: 'auth' },
+    },
+  ],
+  close: 'close',
+  closed: [{ path: 'type', equals: 'done' }],
+  final_ms_p99: 810,
+};
+
+export const cartesia = {
+  stt: describedStt(ink),
+  tts: createCartesia,
+  keyCheck: {
+    url: at('https://api.cartesia.ai', '/voices?limit=1'),
+    headers: header('x-api-key', { 'cartesia-version': '2026-03-01' }),
+  },
+  voices: {
+    url: at('https://api.cartesia.ai', '/voices?limit=100'),
+    headers: header('x-api-key', { 'cartesia-version': '2026-03-01' }),
+    read: listIn('data'),
+    voice: (item) => ({ ...voiceTexts(item), voice_id: voiceText(item['id']) }),
+    one: (fields, id) => at('https://api.cartesia.ai', `/voices/${id}`)(fields),
+  },
+} satisfies Vendor;
+
+type Settings = TtsServiceSettings<'cartesia'>;
 type Message = Record<string, unknown>;
 
 const service = 'cartesia';

@@ -3,16 +3,15 @@
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
-import type { LlmProvider, LlmServiceSettings } from '../../model/speech-services/schemas/llm.ts';
+import type { LlmProvider, LlmServiceSettings } from '../../model/speech-services/services.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { ModelMeans } from '../llm/client/model-client.ts';
 import { FallbackModel } from '../llm/fallback.ts';
 import type { LanguageModel } from '../llm/llm.ts';
-import { createOpenAi, type OpenAiOptions } from '../llm/openai/openai.ts';
 import { warnOfRetirement } from '../service/retirement-warning.ts';
 import { CircuitBreaker } from '../service/service-circuit-breaker.ts';
-import { createAnthropic } from './anthropic/anthropic.ts';
-import { createGemini } from './google/gemini.ts';
+import type { LlmVendors } from './vendor.ts';
+import { vendors } from './vendors.ts';
 
 export interface LanguageModelMeans {
   clock: Clock;
@@ -55,60 +54,7 @@ function createService<P extends LlmProvider>(
   settings: LlmServiceSettings<P> & { provider: P },
   means: ModelMeans,
 ): LanguageModel {
-  return create[settings.provider](settings, means);
+  return models[settings.provider].llm(settings, means);
 }
 
-const create: {
-  [P in LlmProvider]: (settings: LlmServiceSettings<P>, means: ModelMeans) => LanguageModel;
-} = {
-  anthropic: (settings, means) => createAnthropic({ ...means, ...common(settings) }),
-  google: (settings, means) => createGemini({ ...means, ...common(settings) }),
-  azure: (settings, means) =>
-    compatible({ ...settings, base_url: azureUrl(settings.endpoint) }, means),
-  huggingface: (settings, means) => {
-    const headers = settings.bill_to === undefined ? {} : { 'x-hf-bill-to': settings.bill_to };
-    return compatible(settings, means, { headers });
-  },
-  minimax: (settings, means) => compatible(settings, means, { temperature: settings.temperature }),
-  sarvam: (settings, means) => compatible(settings, means, { temperature: settings.temperature }),
-  openai: compatible,
-  groq: compatible,
-  openrouter: compatible,
-  atlascloud: compatible,
-  together: compatible,
-  fireworks: compatible,
-  deepseek: compatible,
-  cerebras: compatible,
-  mistral: compatible,
-  xai: compatible,
-  speaches: compatible,
-  ollama: compatible,
-  vllm: compatible,
-  llama_cpp: compatible,
-  openai_compatible: compatible,
-};
-
-interface Common {
-  base_url: string;
-  api_key?: string | undefined;
-  model: string;
-  extra_body?: Record<string, unknown> | undefined;
-}
-
-function common({ base_url: baseUrl, api_key: apiKey, model, extra_body: extra }: Common) {
-  return { baseUrl, apiKey, model, extra };
-}
-
-function compatible(
-  settings: Common & { provider: NonNullable<OpenAiOptions['service']> },
-  means: ModelMeans,
-  own: Pick<OpenAiOptions, 'headers' | 'temperature'> = {},
-): LanguageModel {
-  return createOpenAi({ ...means, ...own, ...common(settings), service: settings.provider });
-}
-
-/** URL of the v1 interface below the resource's address, unless the address already has a path. */
-function azureUrl(endpoint: string): string {
-  const base = endpoint.replace(/\/+$/, '');
-  return new URL(base).pathname === '/' ? `${base}/openai/v1` : base;
-}
+const models: LlmVendors = vendors;

@@ -2,8 +2,8 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { createEgress, type Egress } from '../../../src/egress/egress-rule.ts';
-import { keyChecks } from '../../../src/speech/account/key-check-table.ts';
 import { checkServices } from '../../../src/speech/account/service-check.ts';
+import { keyCheckOf, vendors } from '../../../src/speech/vendors/vendors.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import type { Asked } from '../../fakes/services/service-hosts.ts';
 import { KEY, withHosts } from './hosts-of-services.ts';
@@ -352,8 +352,8 @@ describe('the check of a key', () => {
   });
 
   it('has rows whose addresses are all of https, but for self-hosted services', () => {
-    const fixed = Object.entries(keyChecks).flatMap(([provider, { url }]) => {
-      const address = url({ region: 'eastus' });
+    const fixed = Object.keys(vendors).flatMap((provider) => {
+      const address = keyCheckOf(provider)?.url({ region: 'eastus' });
       return address === undefined || provider === 'speaches' ? [] : [address];
     });
     expect(fixed.filter((address) => !address.startsWith('https://'))).toEqual([]);

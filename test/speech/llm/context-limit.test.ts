@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LlmMessage } from '../../../src/model/llm-message.ts';
-import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
+import { llmServices } from '../../../src/model/speech-services/services.ts';
 import { LanguageModels } from '../../../src/speech/language-models.ts';
 import { serviceFault } from '../../../src/speech/llm/client/service-error.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';

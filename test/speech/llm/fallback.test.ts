@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
-import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
+import { llmServices } from '../../../src/model/speech-services/services.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
 import { refusalOf } from '../../../src/speech/llm/refusal.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
-import { ttsServices } from '../../../src/model/speech-services/schemas/tts.ts';
+import { sttServices, ttsServices } from '../../../src/model/speech-services/services.ts';
 import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
 import { createTtsService } from '../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

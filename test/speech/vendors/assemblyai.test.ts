@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
-import { kindOfClose } from '../../../src/speech/vendors/assemblyai/assemblyai.ts';
+import { sttServices } from '../../../src/model/speech-services/services.ts';
+import { kindOfClose } from '../../../src/speech/vendors/assemblyai.ts';
 import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { startAssemblyAiServer } from '../../fakes/services/assemblyai-server.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createEgress } from '../../../src/egress/egress-rule.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
+import { isServiceSecret } from '../../../src/model/speech-services/service-rows.ts';
 import {
   type LlmServiceSettings,
   llmServices,
-} from '../../../src/model/speech-services/schemas/llm.ts';
-import { isServiceSecret } from '../../../src/model/speech-services/service-rows.ts';
+} from '../../../src/model/speech-services/services.ts';
 import { openLanguageModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

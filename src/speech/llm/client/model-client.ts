@@ -42,6 +42,17 @@ export interface ModelClientOptions extends ModelMeans {
   protocol: ModelProtocol;
 }
 
+/** The options in a model's settings. */
+export function modelOptions(settings: {
+  base_url: string;
+  api_key?: string | undefined;
+  model: string;
+  extra_body?: Record<string, unknown> | undefined;
+}) {
+  const { base_url: baseUrl, api_key: apiKey, model, extra_body: extra } = settings;
+  return { baseUrl, apiKey, model, extra };
+}
+
 const ERROR_BYTES_MAX = 65_536;
 /** Retries with an adapted form: one for the renamed field and one for each optional field. */
 const ADAPTATIONS_MAX = 4;

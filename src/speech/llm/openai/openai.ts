@@ -2,7 +2,7 @@
 // in profiles.ts.
 // Source: OpenAI API reference, "Create chat completion".
 
-import { ModelClient, type ModelMeans } from '../client/model-client.ts';
+import { ModelClient, type ModelMeans, modelOptions } from '../client/model-client.ts';
 import type { ModelProtocol } from '../client/protocol.ts';
 import type { ErrorFacts } from '../client/service-error.ts';
 import type { LanguageModel } from '../llm.ts';
@@ -24,6 +24,15 @@ export interface OpenAiOptions extends ModelMeans {
   /** Fields added to every request's body, such as `reasoning_effort`. */
   extra?: Record<string, unknown> | undefined;
   headers?: Record<string, string>;
+}
+
+/** Creates the model of any service with the interface from its settings. */
+export function createChatModel(
+  settings: Parameters<typeof modelOptions>[0] & { provider: ProfileName },
+  means: ModelMeans,
+  own: Pick<OpenAiOptions, 'headers' | 'temperature'> = {},
+): LanguageModel {
+  return createOpenAi({ ...means, ...own, ...modelOptions(settings), service: settings.provider });
 }
 
 const FIELDS = [

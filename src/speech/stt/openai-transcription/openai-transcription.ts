@@ -2,13 +2,7 @@
 // and others, and Hugging Face with audio alone as the body. Gated by voice activity; no words before the caller
 // pauses.
 
-import type {
-  HuggingFaceSettings,
-  OpenAiCompatibleSttSettings,
-  OpenAiSttSettings,
-  SpeachesSttSettings,
-  WhisperCppSettings,
-} from '../../../model/speech-services/schemas/generic-stt.ts';
+import type { SttServiceSettings } from '../../../model/speech-services/services.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { SpeechToText } from '../stt.ts';
 import { BatchRecognizer } from './batch-recognizer.ts';
@@ -23,30 +17,36 @@ import {
 } from './transcription-profile.ts';
 
 /** Creates the recogniser for `openai` or `groq`. */
-export function createOpenAiStt(settings: OpenAiSttSettings, means: ServiceMeans): SpeechToText {
+export function createOpenAiStt(
+  settings: SttServiceSettings<'openai' | 'groq'>,
+  means: ServiceMeans,
+): SpeechToText {
   return create(openAiProfile(settings), means);
 }
 
 export function createSpeachesStt(
-  settings: SpeachesSttSettings,
+  settings: SttServiceSettings<'speaches'>,
   means: ServiceMeans,
 ): SpeechToText {
   return create(speachesProfile(settings), means);
 }
 
 export function createHuggingFaceStt(
-  settings: HuggingFaceSettings,
+  settings: SttServiceSettings<'huggingface'>,
   means: ServiceMeans,
 ): SpeechToText {
   return create(huggingFaceProfile(settings), means);
 }
 
-export function createWhisperCpp(settings: WhisperCppSettings, means: ServiceMeans): SpeechToText {
+export function createWhisperCpp(
+  settings: SttServiceSettings<'whisper_cpp'>,
+  means: ServiceMeans,
+): SpeechToText {
   return create(whisperCppProfile(settings), means);
 }
 
 export function createOpenAiCompatibleStt(
-  settings: OpenAiCompatibleSttSettings,
+  settings: SttServiceSettings<'openai_compatible'>,
   means: ServiceMeans,
 ): SpeechToText {
   return create(openAiCompatibleProfile(settings), means);

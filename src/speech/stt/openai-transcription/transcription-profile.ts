@@ -1,13 +1,6 @@
+import type { SttServiceSettings } from '../../../model/speech-services/services.ts';
 // Profiles of services that transcribe an utterance in one request: address, headers and form fields of each.
 // Source: OpenAI's `POST /audio/transcriptions`, and the documentation of the servers that are named here.
-
-import type {
-  HuggingFaceSettings,
-  OpenAiCompatibleSttSettings,
-  OpenAiSttSettings,
-  SpeachesSttSettings,
-  WhisperCppSettings,
-} from '../../../model/speech-services/schemas/generic-stt.ts';
 
 export interface TranscriptionProfile {
   service: string;
@@ -39,7 +32,9 @@ const REQUESTS_MAX = 64;
 const PROMPT_CHARACTERS_MAX = 600;
 
 /** Profile of `openai` or `groq`. */
-export function openAiProfile(settings: OpenAiSttSettings): TranscriptionProfile {
+export function openAiProfile(
+  settings: SttServiceSettings<'openai' | 'groq'>,
+): TranscriptionProfile {
   const { provider, model, prompt } = settings;
   return {
     ...hosted(provider, settings),
@@ -61,7 +56,7 @@ export function openAiProfile(settings: OpenAiSttSettings): TranscriptionProfile
   };
 }
 
-export function speachesProfile(settings: SpeachesSttSettings): TranscriptionProfile {
+export function speachesProfile(settings: SttServiceSettings<'speaches'>): TranscriptionProfile {
   const { provider, model } = settings;
   return {
     ...hosted(provider, settings),
@@ -72,7 +67,7 @@ export function speachesProfile(settings: SpeachesSttSettings): TranscriptionPro
 }
 
 export function openAiCompatibleProfile(
-  settings: OpenAiCompatibleSttSettings,
+  settings: SttServiceSettings<'openai_compatible'>,
 ): TranscriptionProfile {
   const { provider, base_url: base, path, model, prompt } = settings;
   const isPlain = settings.response_format === 'json';
@@ -87,7 +82,9 @@ export function openAiCompatibleProfile(
 }
 
 /** Profile of whisper.cpp's server, which processes one request at a time and accepts 16 kHz only. */
-export function whisperCppProfile(settings: WhisperCppSettings): TranscriptionProfile {
+export function whisperCppProfile(
+  settings: SttServiceSettings<'whisper_cpp'>,
+): TranscriptionProfile {
   const { provider, base_url: base, path } = settings;
   return {
     ...hosted(provider, { ...settings, model: 'whisper.cpp' }),
@@ -106,7 +103,9 @@ export function whisperCppProfile(settings: WhisperCppSettings): TranscriptionPr
   };
 }
 
-export function huggingFaceProfile(settings: HuggingFaceSettings): TranscriptionProfile {
+export function huggingFaceProfile(
+  settings: SttServiceSettings<'huggingface'>,
+): TranscriptionProfile {
   const { provider, base_url: base, model, bill_to: billTo } = settings;
   const { headers, ...rest } = hosted(provider, settings);
   const path = model.split('/').map(encodeURIComponent).join('/');

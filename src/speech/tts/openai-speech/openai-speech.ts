@@ -2,11 +2,7 @@
 // audio streams while it is made. No word times.
 // Source: OpenAI's `POST /audio/speech`, and the documentation of the servers that are named here.
 
-import type {
-  OpenAiCompatibleTtsSettings,
-  OpenAiTtsSettings,
-  SpeachesTtsSettings,
-} from '../../../model/speech-services/schemas/generic-tts.ts';
+import type { TtsServiceSettings } from '../../../model/speech-services/services.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech } from '../http-speech.ts';
 import type { TextToSpeech } from '../tts.ts';
@@ -25,7 +21,10 @@ interface Profile {
   body: Record<string, unknown>;
 }
 
-export function createOpenAiTts(settings: OpenAiTtsSettings, means: ServiceMeans): TextToSpeech {
+export function createOpenAiTts(
+  settings: TtsServiceSettings<'openai'>,
+  means: ServiceMeans,
+): TextToSpeech {
   const { speed, instructions } = settings;
   const body = { response_format: 'pcm', speed, instructions };
   return create({ ...profileOf(settings), pcmRateHz: PCM_RATE_HZ, body }, means);
@@ -34,7 +33,7 @@ export function createOpenAiTts(settings: OpenAiTtsSettings, means: ServiceMeans
 /** Creates the synthesiser for Speaches and similar servers. The request also has the rate: some models of Speaches
  *  have another default, and Kokoro-FastAPI ignores it. */
 export function createSpeachesTts(
-  settings: SpeachesTtsSettings,
+  settings: TtsServiceSettings<'speaches'>,
   means: ServiceMeans,
 ): TextToSpeech {
   const { speed } = settings;
@@ -43,7 +42,7 @@ export function createSpeachesTts(
 }
 
 export function createOpenAiCompatibleTts(
-  settings: OpenAiCompatibleTtsSettings,
+  settings: TtsServiceSettings<'openai_compatible'>,
   means: ServiceMeans,
 ): TextToSpeech {
   const { speed, response_format, sample_rate: pcmRateHz } = settings;
@@ -51,7 +50,10 @@ export function createOpenAiCompatibleTts(
 }
 
 function profileOf(
-  of: OpenAiTtsSettings | SpeachesTtsSettings | OpenAiCompatibleTtsSettings,
+  of:
+    | TtsServiceSettings<'openai'>
+    | TtsServiceSettings<'speaches'>
+    | TtsServiceSettings<'openai_compatible'>,
 ): Omit<Profile, 'pcmRateHz' | 'body'> {
   const { provider: service, model, base_url: base, api_key: apiKey, voice } = of;
   return { service, model, base: base.replace(/\/+$/, ''), apiKey, voice };

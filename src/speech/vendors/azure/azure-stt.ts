@@ -1,17 +1,18 @@
-// Azure Speech as a recogniser, over its websocket. The service ends phrases after its own silence; no message requests
-// the final words.
-// Source: Azure's Speech SDK 1.52.
+// Azure Speech as a recogniser, over its websocket (Universal Speech Protocol). The service ends phrases after its own
+// silence; no message requests the final words. A text message has header lines and a body, a binary message the length
+// of its header in two bytes (big-endian), header lines and audio. Source: Azure's Speech SDK 1.52.
 
 import {
   type RecognizerDescription,
   recognizerDescription,
 } from '../../../model/speech-services/description.ts';
-import type { AzureSttSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
+import type { SttServiceSettings } from '../../../model/speech-services/services.ts';
+import { isObject, parseJson } from '../../../std/json.ts';
+import { systemRandom } from '../../../std/random.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { DescribedRecognizer, type Wire } from '../../stt/described/described-recognizer.ts';
 import { vocabulary } from '../../stt/streaming/expected-vocabulary.ts';
 import type { SpeechToText } from '../../stt/stt.ts';
-import { audioFrame, hexId, readFrame, textFrame, type UspHead, ulawHeader } from './usp.ts';
 
 const PHRASES_MAX = 100;
 const PATH = '/speech/recognition/conversation/cognitiveservices/v1';
@@ -75,7 +76,10 @@ const description: RecognizerDescription = recognizerDescription.parse({
   final_ms_p99: 1_800,
 });
 
-export function createAzureStt(settings: AzureSttSettings, means: ServiceMeans): SpeechToText {
+export function createAzureStt(
+  settings: SttServiceSettings<'azure_speech'>,
+  means: ServiceMeans,
+): SpeechToText {
   const { provider: service, model, region, api_key: key, language } = settings;
   const baseUrl = settings.base_url ?? `wss://${region}.stt.speech.microsoft.com`;
   return {
@@ -159,3 +163,54 @@ const SYSTEM = {
     },
   },
 };
+
+/** Random id of a connection or request: 32 hexadecimal digits. */
+function hexId(): string {
+  return systemRandom.bytes(16).toString('hex');
+}
+
+interface UspHead {
+  path: string;
+  requestId: string;
+  /** ISO 8601 time. */
+  timestamp: string;
+}
+
+const linesOf = ({ path, requestId, timestamp }: UspHead, type: string): string =>
+  `Path: ${path}\r\nX-RequestId: ${requestId}\r\nX-Timestamp: ${timestamp}\r\nContent-Type: ${type}\r\n`;
+
+function textFrame(head: UspHead, body: object): string {
+  return `${linesOf(head, 'application/json')}\r\n${JSON.stringify(body)}`;
+}
+
+function audioFrame(head: UspHead, audio: Uint8Array): Buffer {
+  const lines = Buffer.from(linesOf(head, 'audio/x-wav'));
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(lines.length);
+  return Buffer.concat([length, lines, audio]);
+}
+
+/** Header of a WAV file of unknown length, µ-law at 8 kHz. */
+function ulawHeader(): Buffer {
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0, 'latin1');
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(7, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(8_000, 24);
+  header.writeUInt32LE(8_000, 28);
+  header.writeUInt16LE(1, 32);
+  header.writeUInt16LE(8, 34);
+  header.write('data', 36, 'latin1');
+  return header;
+}
+
+/** Body of a text message, with the message's path as `path`. Undefined for anything else. */
+export function readFrame(text: string): Record<string, unknown> | undefined {
+  const at = text.indexOf('\r\n\r\n');
+  const path = /^path:\s*([\w.]+)\s*$/im.exec(at < 0 ? text : text.slice(0, at))?.[1];
+  if (path === undefined) return undefined;
+  const body = at < 0 ? undefined : parseJson(text.slice(at + 4));
+  return { ...(isObject(body) && body), path };
+}

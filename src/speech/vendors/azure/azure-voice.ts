@@ -2,7 +2,7 @@
 // times: only its websocket has them.
 // Source: Azure's text-to-speech REST reference, and its Speech SDK 1.52.
 
-import type { AzureTtsSettings } from '../../../model/speech-services/schemas/generic-tts.ts';
+import type { TtsServiceSettings } from '../../../model/speech-services/services.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech, type SpeechBytes } from '../../tts/http-speech.ts';
 import { SpeechDecoder } from '../../tts/speech-decoder.ts';
@@ -18,7 +18,10 @@ const AZURE = {
   userAgent: 'patchbay',
 } as const;
 
-export function createAzureTts(settings: AzureTtsSettings, means: ServiceMeans): TextToSpeech {
+export function createAzureTts(
+  settings: TtsServiceSettings<'azure_speech'>,
+  means: ServiceMeans,
+): TextToSpeech {
   const { api_key: apiKey, region, model } = settings;
   const base = (settings.base_url ?? AZURE.host(region)).replace(/\/+$/, '');
   const headers = { 'ocp-apim-subscription-key': apiKey, 'user-agent': AZURE.userAgent };
@@ -51,7 +54,11 @@ function decoder(): SpeechBytes {
 /** SSML of one text. Exported for the test of its escapes. */
 export function ssmlOf(
   text: string,
-  { voice, language, speed }: Pick<AzureTtsSettings, 'voice' | 'language' | 'speed'>,
+  {
+    voice,
+    language,
+    speed,
+  }: Pick<TtsServiceSettings<'azure_speech'>, 'voice' | 'language' | 'speed'>,
 ): string {
   // The beginning of a voice's name is its language: en-US-AriaNeural.
   const locale = language ?? /^[a-z]{2,3}-[A-Z]{2}/.exec(voice)?.[0] ?? 'en-US';

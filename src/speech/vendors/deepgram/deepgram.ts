@@ -1,17 +1,45 @@
-// Deepgram as a recogniser: the models of its first interface (nova) and of its second (flux), which does its own
-// endpointing. One connection per call; never reconnects.
+// Deepgram: the vendor's entry, and its recogniser with the models of the first interface (nova) and of the second (flux),
+// which does its own endpointing. One connection per call; never reconnects.
 // Source: Deepgram API reference, "Live audio" (v1/listen) and "Turn-based audio" (v2/listen).
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import type { DeepgramSettings } from '../../../model/speech-services/schemas/cloud-stt.ts';
+import type { SttServiceSettings } from '../../../model/speech-services/services.ts';
+import { isObject } from '../../../std/json.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../../stt/streaming/expected-vocabulary.ts';
 import { withTurns } from '../../stt/streaming/service-turns.ts';
 import { serviceUrl } from '../../stt/streaming/service-url.ts';
 import type { SpeechToText, SttCapabilities } from '../../stt/stt.ts';
-import { FluxRecognizer } from './flux.ts';
-import type { FluxThresholds } from './flux-configuration.ts';
+import { at, listIn, type Vendor, voiceText } from '../vendor.ts';
+import { createDeepgramVoice } from './deepgram-voice.ts';
+import { FluxRecognizer, type FluxThresholds } from './flux.ts';
 import { NovaRecognizer } from './nova.ts';
+
+export const deepgram = {
+  stt: createDeepgram,
+  tts: createDeepgramVoice,
+  keyCheck: {
+    url: at('https://api.deepgram.com', '/v1/projects'),
+    headers: (key) => ({ authorization: `Token ${key}` }),
+  },
+  voices: {
+    url: at('https://api.deepgram.com', '/v1/models'),
+    headers: (key) => ({ authorization: `Token ${key}` }),
+    read: listIn('tts'),
+    voice: (item) => {
+      const metadata = isObject(item['metadata']) ? item['metadata'] : {};
+      const tags = [metadata['tags']].flat();
+      return {
+        voice_id: voiceText(item['canonical_name']),
+        name: voiceText(item['name']),
+        accent: voiceText(metadata['accent']),
+        gender: tags.includes('feminine') ? 'female' : tags.includes('masculine') ? 'male' : null,
+        language: voiceText([item['languages']].flat()[0]),
+        preview_url: voiceText(metadata['sample']),
+      };
+    },
+  },
+} satisfies Vendor;
 
 /** Properties of the service, which may change without notice. */
 const deepgramSettings = {
@@ -38,7 +66,10 @@ const novaCapabilities: SttCapabilities = {
 const fluxCapabilities: SttCapabilities = { ...novaCapabilities, ownTurns: 'eager' };
 const multilingualCapabilities: SttCapabilities = { ...fluxCapabilities, setsLanguage: true };
 
-export function createDeepgram(settings: DeepgramSettings, means: ServiceMeans): SpeechToText {
+export function createDeepgram(
+  settings: SttServiceSettings<'deepgram'>,
+  means: ServiceMeans,
+): SpeechToText {
   const isFlux = deepgramSettings.fluxModels.test(settings.model);
   const isMultilingual = settings.model === deepgramSettings.multilingual;
   const flux = isMultilingual ? multilingualCapabilities : fluxCapabilities;
@@ -74,7 +105,10 @@ export function createDeepgram(settings: DeepgramSettings, means: ServiceMeans):
   };
 }
 
-function novaQuery(settings: DeepgramSettings, keyterms: readonly string[]): URLSearchParams {
+function novaQuery(
+  settings: SttServiceSettings<'deepgram'>,
+  keyterms: readonly string[],
+): URLSearchParams {
   const query = new URLSearchParams({
     model: settings.model,
     encoding: 'mulaw',
@@ -96,7 +130,10 @@ function novaQuery(settings: DeepgramSettings, keyterms: readonly string[]): URL
   return query;
 }
 
-function fluxThresholds(settings: DeepgramSettings, next: ExpectedInput): FluxThresholds {
+function fluxThresholds(
+  settings: SttServiceSettings<'deepgram'>,
+  next: ExpectedInput,
+): FluxThresholds {
   const { eotThreshold, eotTimeoutMs, digits } = deepgramSettings;
   const threshold = settings.eot_threshold ?? eotThreshold;
   const timeoutMs = settings.eot_timeout_ms ?? eotTimeoutMs;
@@ -110,7 +147,7 @@ function fluxThresholds(settings: DeepgramSettings, next: ExpectedInput): FluxTh
 }
 
 function fluxQuery(
-  settings: DeepgramSettings,
+  settings: SttServiceSettings<'deepgram'>,
   wanted: { keyterms: readonly string[]; thresholds: FluxThresholds },
 ): URLSearchParams {
   const query = new URLSearchParams({
@@ -132,7 +169,7 @@ function fluxQuery(
   return query;
 }
 
-function addOthers(query: URLSearchParams, settings: DeepgramSettings): void {
+function addOthers(query: URLSearchParams, settings: SttServiceSettings<'deepgram'>): void {
   if (settings.tag !== undefined) query.append('tag', settings.tag);
   for (const [name, value] of Object.entries(settings.extra_query ?? {})) query.set(name, value);
 }

@@ -4,14 +4,13 @@
 
 import { z } from 'zod';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import type { Timer } from '../../../std/clock.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
 import { isObject, parseJson } from '../../../std/json.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { RecognizerSocket } from '../../stt/streaming/recognizer-socket.ts';
 import { ServiceTurns } from '../../stt/streaming/service-turns.ts';
 import { StreamTime } from '../../stt/streaming/stream-time.ts';
 import type { RecognizedWords, Recognizer, RecognizerListener } from '../../stt/stt.ts';
-import { FluxConfiguration, type FluxThresholds } from './flux-configuration.ts';
 
 const PACKET_MS = 80;
 /** Longest wait for a message within a turn: the service sends one every 250 ms. */
@@ -33,7 +32,7 @@ const turnInfo = z.object({
 });
 type TurnInfo = z.infer<typeof turnInfo>;
 
-export interface FluxOptions {
+interface FluxOptions {
   means: ServiceMeans;
   model: string;
   key: string;
@@ -237,4 +236,63 @@ function wordsOf({ transcript, words, languages }: TurnInfo, time: StreamTime): 
     words: timed.length === (words ?? []).length && timed.length > 0 ? timed : undefined,
     language: languages?.[0],
   };
+}
+
+/** The service answers every Configure. After this time the next one is sent without the answer. */
+const ANSWER_MS_MAX = 5_000;
+
+export interface FluxThresholds {
+  eot_threshold: number;
+  eot_timeout_ms: number;
+}
+
+type Values = Record<string, unknown>;
+
+/** Sends Configure messages one at a time, with the values that changed since the last one. */
+class FluxConfiguration {
+  readonly #clock: Clock;
+  readonly #send: (configure: Values) => void;
+  /** JSON of each value that the service has. */
+  readonly #known = new Map<string, string>();
+  #wanted: Values = {};
+  #answer: Timer | undefined;
+
+  constructor(options: { clock: Clock; known: Values; send: (configure: Values) => void }) {
+    this.#clock = options.clock;
+    this.#send = options.send;
+    this.#keep(options.known);
+  }
+
+  want(values: Values): void {
+    this.#wanted = { ...this.#wanted, ...values };
+    if (this.#answer === undefined) this.#next();
+  }
+
+  answered(): void {
+    this.close();
+    this.#next();
+  }
+
+  close(): void {
+    this.#answer?.cancel();
+    this.#answer = undefined;
+  }
+
+  #next(): void {
+    const changed = Object.entries(this.#wanted).filter(
+      ([name, value]) => this.#known.get(name) !== JSON.stringify(value),
+    );
+    this.#wanted = {};
+    if (changed.length === 0) return;
+    const values = Object.fromEntries(changed);
+    this.#keep(values);
+    this.#answer = this.#clock.after(ANSWER_MS_MAX, () => this.answered());
+    this.#send({ type: 'Configure', ...values });
+  }
+
+  #keep(values: Values): void {
+    for (const [name, value] of Object.entries(values)) {
+      this.#known.set(name, JSON.stringify(value));
+    }
+  }
 }

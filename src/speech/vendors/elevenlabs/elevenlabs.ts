@@ -1,16 +1,47 @@
-// ElevenLabs text to speech over its multi-context websocket, µ-law at 8 kHz. One connection has one voice, model and
-// format, and serves up to four utterances of any calls. Source: ElevenLabs API reference (November 2026).
+// ElevenLabs: text to speech over its multi-context websocket, µ-law at 8 kHz. One connection has one voice, model and
+// format, and serves up to four utterances of any calls. With a used-up account the websocket accepts text but answers
+// nothing; the HTTP API reports the reason. Source: ElevenLabs API reference (November 2026).
 
-import type { TtsProviderSettings } from '../../../model/speech-services/schemas/tts.ts';
-import { voiceId } from '../../../model/speech-services/voice-id.ts';
+import type { TtsServiceSettings } from '../../../model/speech-services/services.ts';
+import { elevenLabsVoiceId } from '../../../model/speech-services/vendors/elevenlabs.ts';
+import { isObject } from '../../../std/json.ts';
+import { ServiceFault } from '../../service/service-fault.ts';
+import { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
+import { describedStt } from '../../stt/described/described-stt.ts';
 import { ContextConnection } from '../../tts/streaming/context-connection.ts';
 import { VoicePools } from '../../tts/streaming/voice-pools.ts';
 import type { TextToSpeech } from '../../tts/tts.ts';
-import { elevenLabsContexts } from './elevenlabs-contexts.ts';
-import { QuotaProbe } from './quota-probe.ts';
+import { at, header, listIn, type Vendor, voiceText, voiceTexts } from '../vendor.ts';
+import { elevenLabsContexts, elevenLabsKind } from './elevenlabs-contexts.ts';
+import { scribe } from './scribe.ts';
 
-type Settings = TtsProviderSettings<'elevenlabs'>;
+export const elevenlabs = {
+  stt: describedStt(scribe),
+  tts: createElevenLabs,
+  keyCheck: {
+    url: at('https://api.elevenlabs.io', '/v1/models'),
+    headers: header('xi-api-key'),
+    harmlessWords: /missing the permission/i,
+  },
+  voices: {
+    url: at('https://api.elevenlabs.io', '/v1/voices'),
+    headers: header('xi-api-key'),
+    read: listIn('voices'),
+    voice: (item) => {
+      const labels = isObject(item['labels']) ? item['labels'] : {};
+      const { accent, gender, language } = labels as Record<string, string>;
+      return {
+        ...voiceTexts({ ...item, accent, gender, language }),
+        voice_id: voiceText(item['voice_id']),
+      };
+    },
+    one: (fields, id) => at('https://api.elevenlabs.io', `/v1/voices/${id}`)(fields),
+    idOf: elevenLabsVoiceId,
+  },
+} satisfies Vendor;
+
+type Settings = TtsServiceSettings<'elevenlabs'>;
 
 const service = 'elevenlabs';
 const vendor = {
@@ -28,10 +59,16 @@ const vendor = {
 };
 
 /** Creates the synthesiser of one account and settings. Its calls share connections. */
-export function createElevenLabs(settings: Settings, means: ServiceMeans): TextToSpeech {
+function createElevenLabs(settings: Settings, means: ServiceMeans): TextToSpeech {
   const { api_key: apiKey, model } = settings;
   const baseUrl = settings.base_url.replace(/\/+$/, '');
-  const probe = new QuotaProbe({ baseUrl, apiKey, model, voice: voiceId(settings.voice), means });
+  const probe = new QuotaProbe({
+    baseUrl,
+    apiKey,
+    model,
+    voice: elevenLabsVoiceId(settings.voice),
+    means,
+  });
   const protocol = elevenLabsContexts(voiceSettings(settings), () => probe.ask());
   const pools = new VoicePools<ContextConnection>({
     service,
@@ -41,7 +78,7 @@ export function createElevenLabs(settings: Settings, means: ServiceMeans): TextT
     idleMsMax: vendor.idleMsMax,
     ageMsMax: vendor.ageMsMax,
     urlOf: (voice) => socketUrl(settings, baseUrl, voice),
-    voiceOf: (voice) => voiceId(voice ?? settings.voice),
+    voiceOf: (voice) => elevenLabsVoiceId(voice ?? settings.voice),
     connect: (url, listener) =>
       new ContextConnection({
         clock: means.clock,
@@ -86,4 +123,74 @@ function voiceSettings(settings: Settings) {
     use_speaker_boost: settings.use_speaker_boost,
     speed: Math.min(vendor.speedMax, Math.max(vendor.speedMin, settings.speed)),
   };
+}
+
+interface QuotaProbeOptions {
+  baseUrl: string;
+  apiKey: string;
+  model: string;
+  voice: string;
+  means: ServiceMeans;
+}
+
+const PROBE_MS_MAX = 1_000;
+const PAUSE_MS = 60_000;
+/** Text of the request. Its few characters are billed if the account is in order. */
+const TEXT = 'Hi.';
+/** Largest answer: more than the text's audio. */
+const ANSWER_BYTES_MAX = 65_536;
+
+/** Finds out why the websocket is silent. One request at a time, and one a minute. */
+class QuotaProbe {
+  readonly #options: QuotaProbeOptions;
+  readonly #http: ServiceHttp;
+  readonly #abort = new AbortController();
+  #answer: Promise<ServiceFault | undefined> | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: QuotaProbeOptions) {
+    this.#options = options;
+    const { means, apiKey } = options;
+    this.#http = new ServiceHttp({ job: 'tts', service: 'elevenlabs', secrets: [apiKey], means });
+  }
+
+  /** Returns a permanent fault or a limit. Undefined if the service would speak or gives no reason. Never rejects. */
+  ask(): Promise<ServiceFault | undefined> {
+    const now = this.#options.means.clock.monotonicMs();
+    if (this.#answer === undefined || now - this.#askedAt >= PAUSE_MS) {
+      this.#askedAt = now;
+      this.#answer = this.#request();
+    }
+    return this.#answer;
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await this.#http.close();
+  }
+
+  async #request(): Promise<ServiceFault | undefined> {
+    const { baseUrl, apiKey, model, voice } = this.#options;
+    try {
+      const answer = await this.#http.request({
+        method: 'POST',
+        url: `${baseUrl}/v1/text-to-speech/${encodeURIComponent(voice)}/stream?output_format=ulaw_8000`,
+        headers: { 'xi-api-key': apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ text: TEXT, model_id: model }),
+        signal: this.#abort.signal,
+        answerMsMax: PROBE_MS_MAX,
+      });
+      await answer.bytes(ANSWER_BYTES_MAX);
+      return undefined;
+    } catch (error) {
+      return error instanceof ServiceFault ? this.#classified(error) : undefined;
+    }
+  }
+
+  #classified(fault: ServiceFault): ServiceFault | undefined {
+    // The service answers 401 for a used-up account.
+    const kind = elevenLabsKind(fault.detail) ?? fault.kind;
+    if (kind === fault.kind) return fault.isPermanent || kind === 'rate' ? fault : undefined;
+    return this.#http.fault(kind, fault.detail);
+  }
 }

@@ -5,7 +5,7 @@
 import { RATE_HZ } from '../../../audio/pcm.ts';
 import { serviceSeconds } from '../../../metrics/speech-metrics.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
-import type { VoskSettings } from '../../../model/speech-services/schemas/generic-stt.ts';
+import type { SttServiceSettings } from '../../../model/speech-services/services.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
@@ -27,7 +27,10 @@ const SESSIONS_MAX = 4;
 /** Answers to one question. Longer lists are treated as open speech. */
 const PHRASES_MAX = 1_000;
 
-export function createVosk(settings: VoskSettings, means: ServiceMeans): SpeechToText {
+export function createVosk(
+  settings: SttServiceSettings<'vosk'>,
+  means: ServiceMeans,
+): SpeechToText {
   const { base_url: url, model } = settings;
   return {
     name: 'vosk',
@@ -40,14 +43,14 @@ export function createVosk(settings: VoskSettings, means: ServiceMeans): SpeechT
 }
 
 interface Options {
-  settings: VoskSettings;
+  settings: SttServiceSettings<'vosk'>;
   means: ServiceMeans;
   listener: RecognizerListener;
   expectation: ExpectedInput;
 }
 
 class VoskRecognizer implements Recognizer {
-  readonly #settings: VoskSettings;
+  readonly #settings: SttServiceSettings<'vosk'>;
   readonly #means: ServiceMeans;
   readonly #clock: Clock;
   readonly #listener: RecognizerListener;

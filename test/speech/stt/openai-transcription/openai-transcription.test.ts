@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readWav } from '../../../../src/audio/wav.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import {
-  type SttProviderSettings,
+  type SttServiceSettings,
   sttServices,
-} from '../../../../src/model/speech-services/schemas/stt.ts';
+} from '../../../../src/model/speech-services/services.ts';
 import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
@@ -34,7 +34,7 @@ async function call(
   const clock = new FakeClock();
   const row = sttServices[settings.provider];
   const parsed = row.parse({ base_url: server.url, api_key: 'key-1234', ...settings });
-  const stt = createSttService(parsed as SttProviderSettings<'openai'>, serviceMeans(clock));
+  const stt = createSttService(parsed as SttServiceSettings<'openai'>, serviceMeans(clock));
   opened.push(stt);
   const heard = heardBy();
   const recognizer = stt.open(OPEN_SPEECH, heard);

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { wavHeader } from '../../../../src/audio/wav.ts';
 import {
-  type TtsProviderSettings,
+  type TtsServiceSettings,
   ttsServices,
-} from '../../../../src/model/speech-services/schemas/tts.ts';
+} from '../../../../src/model/speech-services/services.ts';
 import type { ServiceUsage } from '../../../../src/speech/service/service-means.ts';
 import { SpeechBody } from '../../../../src/speech/tts/openai-speech/speech-body.ts';
 import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
@@ -29,7 +29,7 @@ async function open(
   const clock = new FakeClock();
   const row = ttsServices[settings.provider];
   const parsed = row.parse({ base_url: server.url, api_key: 'key-1234', ...settings });
-  const tts = createTtsService(parsed as TtsProviderSettings<'openai'>, serviceMeans(clock));
+  const tts = createTtsService(parsed as TtsServiceSettings<'openai'>, serviceMeans(clock));
   opened.push(tts);
   const audio: Int16Array[] = [];
   const usage: ServiceUsage[] = [];

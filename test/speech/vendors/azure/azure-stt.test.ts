@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
-import { readFrame } from '../../../../src/speech/vendors/azure/usp.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
+import { readFrame } from '../../../../src/speech/vendors/azure/azure-stt.ts';
 import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { startAzureStt } from '../../../fakes/services/azure-stt-server.ts';

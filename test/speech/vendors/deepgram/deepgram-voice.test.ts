@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
+import { ttsServices } from '../../../../src/model/speech-services/services.ts';
 import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
 import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import { wordOf } from '../../../fakes/call/spoken-words.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   encodeWyoming,
   WyomingEventReader,
-} from '../../../../src/speech/vendors/wyoming/wyoming-events.ts';
+} from '../../../../src/speech/vendors/wyoming/wyoming-connection.ts';
 
 interface Plain {
   type: string;

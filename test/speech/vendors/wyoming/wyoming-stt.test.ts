@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
 import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
+import { ttsServices } from '../../../../src/model/speech-services/services.ts';
 import type { ServiceUsage } from '../../../../src/speech/service/service-means.ts';
 import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { amplitudeAt, sine } from '../../../audio/sine.ts';
