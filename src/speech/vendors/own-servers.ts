@@ -1,5 +1,5 @@
-// Servers of a user's own: Vosk, Wyoming and Piper, and recognisers that were built for another platform's protocol, which
-// work unchanged. Source: the platforms' guides; names of jambonz's fields are not confirmed.
+// Servers of a user's own: Vosk, Wyoming and Piper, and recognisers that were built for another platform's protocol,
+// which work unchanged. Source: the platforms' guides; names of jambonz's fields are not confirmed.
 
 import { isObject } from '../../std/json.ts';
 import { describedStt } from '../stt/described/described-stt.ts';

@@ -1,5 +1,5 @@
-// The list of speech services: clients, key check and voices of every provider in the settings. The embedded engines and
-// the scripted policy have no entry.
+// The list of speech services: clients, key check and voices of every provider in the settings. The embedded engines
+// and the scripted policy have no entry.
 
 import { createWebsocketStt } from '../stt/described/described-stt.ts';
 import { createHttpTts } from '../tts/described/described-request.ts';
@@ -12,7 +12,7 @@ import { cartesia } from './cartesia.ts';
 import { deepgram } from './deepgram/deepgram.ts';
 import { elevenlabs } from './elevenlabs/elevenlabs.ts';
 import { gladia } from './gladia.ts';
-import { google } from './google/google.ts';
+import { google } from './google.ts';
 import { inworld } from './inworld.ts';
 import { lmnt } from './lmnt.ts';
 import { minimax } from './minimax.ts';

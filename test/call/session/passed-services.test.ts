@@ -3,7 +3,7 @@
 // stood in the usage of those that had done nothing.
 
 import { expect, it } from 'vitest';
-import { CallReports } from '../../../src/speech/call-reports.ts';
+import { CallReports } from '../../../src/speech/speech-services.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
 import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';

@@ -1,4 +1,4 @@
-// The services whose vendor's file has a description, by job: recognisers, voices behind websockets, voices by requests.
+// Services whose vendor's file has a description, by job: recognisers, voices behind websockets, voices by requests.
 
 import type {
   RecognizerDescription,

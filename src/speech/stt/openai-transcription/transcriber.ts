@@ -7,7 +7,6 @@ import { vendorMessage } from '../../service/service-fault.ts';
 import { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { RecognizedWords } from '../stt.ts';
-import { RequestSlots } from './request-slots.ts';
 import { billedSecondsOf, type Spoken, wordsOfAnswer } from './transcript-answer.ts';
 import type { TranscriptionProfile } from './transcription-profile.ts';
 
@@ -132,4 +131,46 @@ function multipart(fields: readonly [string, string][], wav: Buffer): Buffer {
 
 function partOf(name: string): string {
   return `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"`;
+}
+
+/** Limits the requests that a service processes at a time. A few more wait: with a long queue the answers would come
+ *  too late. */
+class RequestSlots {
+  readonly #max: number;
+  readonly #waitingMax: number;
+  readonly #waiting: (() => void)[] = [];
+  #taken = 0;
+
+  constructor(max: number, waitingMax: number) {
+    this.#max = max;
+    this.#waitingMax = waitingMax;
+  }
+
+  /** Takes a slot. Undefined if too many wait. Resolves when a slot is free; rejects with the signal's reason. The
+   *  caller returns the slot with `free`, once and only if this resolved. */
+  take(signal: AbortSignal): Promise<void> | undefined {
+    if (this.#taken < this.#max) {
+      this.#taken += 1;
+      return Promise.resolve();
+    }
+    if (this.#waiting.length >= this.#waitingMax) return undefined;
+    return new Promise((resolve, reject) => {
+      const turn = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const onAbort = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(turn), 1);
+        reject(signal.reason);
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(turn);
+    });
+  }
+
+  free(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#taken -= 1;
+    else next();
+  }
 }

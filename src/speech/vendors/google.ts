@@ -1,20 +1,65 @@
-// Google's language models over the Gemini API with a key. Vertex AI is not supported: it requires a service account.
-// Thoughts are never spoken. Gemini 3 and later refuse a function call in the history without its thought signature, which
-// is returned on the same part; a call by another model gets the placeholder that Google documents.
-// Source: Gemini API reference, "generateContent", "GenerateContentResponse" and "Thought signatures"; types of
-// @google/genai 2.32.
+// Google: Gemini models with a key of the Gemini API, and the voices of Cloud Text-to-Speech by requests (never tried
+// on a live account). Vertex AI is not supported: it requires a service account. Thoughts are never spoken. Gemini 3
+// and later refuse a function call in the history without its thought signature, which is returned on the same part; a
+// call by another model gets the placeholder that Google documents. Source: Gemini API reference, "generateContent",
+// "GenerateContentResponse" and "Thought signatures"; types of @google/genai 2.32.
 
 import { z } from 'zod';
-import { GatewayError } from '../../../errors/gateway-error.ts';
-import type { LlmMessage, LlmTool, LlmToolCall, VendorPart } from '../../../model/llm-message.ts';
-import { isObject } from '../../../std/json.ts';
-import { AnswerDraft, modelFamily, ownVendorData } from '../../llm/client/answer-draft.ts';
-import type { Dialect, OptionalField } from '../../llm/client/dialect.ts';
-import { ModelClient, type ModelMeans } from '../../llm/client/model-client.ts';
-import type { AnswerReader } from '../../llm/client/protocol.ts';
-import type { ErrorFacts } from '../../llm/client/service-error.ts';
-import { FUNCTION_NAME, wireName } from '../../llm/client/wire-names.ts';
-import { type FinishReason, type LanguageModel, type LlmRequest, NO_USAGE } from '../../llm/llm.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { LlmMessage, LlmTool, LlmToolCall, VendorPart } from '../../model/llm-message.ts';
+import type { LlmServiceSettings } from '../../model/speech-services/services.ts';
+import { isObject } from '../../std/json.ts';
+import { AnswerDraft, modelFamily, ownVendorData } from '../llm/client/answer-draft.ts';
+import type { Dialect, OptionalField } from '../llm/client/dialect.ts';
+import { ModelClient, type ModelMeans, modelOptions } from '../llm/client/model-client.ts';
+import type { AnswerReader } from '../llm/client/protocol.ts';
+import type { ErrorFacts } from '../llm/client/service-error.ts';
+import { FUNCTION_NAME, wireName } from '../llm/client/wire-names.ts';
+import { type FinishReason, type LanguageModel, type LlmRequest, NO_USAGE } from '../llm/llm.ts';
+import { requestVoice } from '../tts/described/described-request.ts';
+import { at, header, listIn, text, type Vendor, voiceText } from './vendor.ts';
+
+/** The answer is one JSON object that contains a WAV file. */
+const voice = {
+  path: '/v1/text:synthesize',
+  headers: { 'x-goog-api-key': '{key}' },
+  body: {
+    input: { text: '{text}' },
+    voice: { languageCode: '{language}', name: '{voice}' },
+    audioConfig: {
+      audioEncoding: 'LINEAR16',
+      sampleRateHertz: 8_000,
+      speakingRate: '{speed}',
+    },
+  },
+  audio: { in: 'json', path: 'audioContent', format: 's16@8000' },
+};
+
+export const google = {
+  llm: (settings: LlmServiceSettings<'google'>, means: ModelMeans) =>
+    createGemini({ ...means, ...modelOptions(settings) }),
+  tts: requestVoice(voice),
+  keyCheck: {
+    // Azure lists voices at a separate host, which has no models.
+    url: (fields) => {
+      const isVoice = text(fields, 'base_url')?.includes('texttospeech') === true;
+      const path = isVoice ? '/v1/voices?languageCode=en-US' : '/v1beta/models?pageSize=1';
+      return at('https://generativelanguage.googleapis.com', path)(fields);
+    },
+    headers: header('x-goog-api-key'),
+    refusingWords: /API key not valid/i,
+  },
+  voices: {
+    url: at('https://texttospeech.googleapis.com', '/v1/voices'),
+    headers: header('x-goog-api-key'),
+    read: listIn('voices'),
+    voice: (item) => ({
+      voice_id: voiceText(item['name']),
+      gender: voiceText(item['ssmlGender']).toLowerCase(),
+      language: voiceText([item['languageCodes']].flat()[0]),
+    }),
+  },
+} satisfies Vendor;
 
 interface GeminiOptions extends ModelMeans {
   model: string;

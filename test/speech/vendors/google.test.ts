@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
-import { createGemini } from '../../../src/speech/vendors/google/gemini.ts';
+import { createGemini } from '../../../src/speech/vendors/google.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import type { Step } from '../../fakes/scripted-server.ts';
