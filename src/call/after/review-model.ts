@@ -1,8 +1,8 @@
 // Selects the language model of a review: that of its call, or one that the node names with a key of its own.
 
 import type { Log } from '../../log.ts';
-import { type LlmServiceSettings, llmServices } from '../../model/speech-services/services.ts';
 import { checkedService } from '../../model/speech-services/service-rows.ts';
+import { type LlmServiceSettings, llmServices } from '../../model/speech-services/services.ts';
 import type { LanguageModel } from '../../speech/llm/llm.ts';
 import { openLanguageModel } from '../../speech/vendors/llm-registry.ts';
 import type { Clock } from '../../std/clock.ts';

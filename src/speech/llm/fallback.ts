@@ -7,10 +7,9 @@ import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { LlmMessage } from '../../model/llm-message.ts';
 import type { Clock } from '../../std/clock.ts';
-import { type ServiceChange, serviceChange } from '../service/service-change.ts';
 import type { CircuitBreaker } from '../service/service-circuit-breaker.ts';
 import { ServiceFault } from '../service/service-fault.ts';
-import { ServiceReports } from '../service/service-reports.ts';
+import { type ServiceChange, ServiceReports, serviceChange } from '../service/service-reports.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from './llm.ts';
 import { refusalOf } from './refusal.ts';
 

@@ -11,9 +11,8 @@ import { isObject, parseJson } from '../../std/json.ts';
 import type { FaultKind } from '../service/service-fault.ts';
 import type { ServiceMeans } from '../service/service-means.ts';
 import { vocabulary } from '../stt/streaming/expected-vocabulary.ts';
-import { RecognizerSocket } from '../stt/streaming/recognizer-socket.ts';
+import { RecognizerSocket, serviceUrl } from '../stt/streaming/recognizer-socket.ts';
 import { ServiceTurns, withTurns } from '../stt/streaming/service-turns.ts';
-import { serviceUrl } from '../stt/streaming/service-url.ts';
 import type {
   RecognizedWords,
   Recognizer,

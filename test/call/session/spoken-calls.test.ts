@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
-import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
 import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
+import type { ServiceChange } from '../../../src/speech/service/service-reports.ts';
 import { missingLibraries } from '../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { FLITE_VOICES } from '../../../src/speech/tts/flite/flite.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';

@@ -1,5 +1,5 @@
-// Deepgram: the vendor's entry, and its recogniser with the models of the first interface (nova) and of the second (flux),
-// which does its own endpointing. One connection per call; never reconnects.
+// Deepgram: the vendor's entry, and its recogniser with the models of the first interface (nova) and of the second
+// (flux), which does its own endpointing. One connection per call; never reconnects.
 // Source: Deepgram API reference, "Live audio" (v1/listen) and "Turn-based audio" (v2/listen).
 
 import type { ExpectedInput } from '../../../model/expected-input.ts';
@@ -7,8 +7,8 @@ import type { SttServiceSettings } from '../../../model/speech-services/services
 import { isObject } from '../../../std/json.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../../stt/streaming/expected-vocabulary.ts';
+import { serviceUrl } from '../../stt/streaming/recognizer-socket.ts';
 import { withTurns } from '../../stt/streaming/service-turns.ts';
-import { serviceUrl } from '../../stt/streaming/service-url.ts';
 import type { SpeechToText, SttCapabilities } from '../../stt/stt.ts';
 import { at, listIn, type Vendor, voiceText } from '../vendor.ts';
 import { createDeepgramVoice } from './deepgram-voice.ts';
