@@ -48,8 +48,11 @@ async function connect(provider: SttPreset, given: { faults?: SttFaults; setting
 }
 
 const presets = Object.keys(sttPresets) as SttPreset[];
-const bySilence = new Set<SttPreset>(['gladia', 'xai', 'vapi_transcriber', 'jambonz_stt']);
-const wordless = new Set<SttPreset>(['sarvam', 'vapi_transcriber', 'jambonz_stt']);
+const isBySilence = (preset: SttPreset) => sttPresets[preset].finalize === undefined;
+const hasTimes = (preset: SttPreset) => {
+  const { tokens, results } = sttPresets[preset];
+  return tokens !== undefined || results.some(({ words }) => words !== undefined);
+};
 
 for (const provider of presets) {
   serviceContract({
@@ -60,7 +63,7 @@ for (const provider of presets) {
       const settings = { provider, api_key: key, base_url: url };
       return createSttService(sttServices[provider].parse(settings), means);
     },
-    pausesMs: [bySilence.has(provider) ? 700 : 200],
+    pausesMs: [isBySilence(provider) ? 700 : 200],
     wordsMost: 1,
     finals:
       provider === 'speechmatics'
@@ -69,7 +72,7 @@ for (const provider of presets) {
     isOrdering: false,
     // `sarvam` has none.
     hasInterimWords: provider !== 'sarvam',
-    hasTimes: !wordless.has(provider),
+    hasTimes: hasTimes(provider),
     refusal: (words) => JSON.stringify({ error: words }),
     closes: [[1011, 'network']],
     broken: ['{'],
@@ -80,7 +83,7 @@ for (const provider of presets) {
 
 it.each(presets)('%s ends utterances as its service does', async (provider) => {
   const { stt } = await connect(provider);
-  const finalize = bySilence.has(provider) ? 'by-silence' : 'answered';
+  const finalize = isBySilence(provider) ? 'by-silence' : 'answered';
   expect(stt.capabilities).toMatchObject({ finalize, interimWords: provider !== 'sarvam' });
 });
 

@@ -6,8 +6,6 @@ import { type TtsPreset, ttsPresets } from '../../../fakes/described/presets.ts'
 import { startVoiceServer } from '../../../fakes/described/tts-servers.ts';
 import { streamingContract } from '../streaming-contract.ts';
 
-const WITHOUT_WORDS = new Set<TtsPreset>(['sarvam', 'xai']);
-
 for (const preset of Object.keys(ttsPresets) as TtsPreset[]) {
   streamingContract({
     service: preset,
@@ -20,7 +18,7 @@ for (const preset of Object.keys(ttsPresets) as TtsPreset[]) {
       });
       return createTtsService(settings, means);
     },
-    hasWords: !WITHOUT_WORDS.has(preset),
+    hasWords: ttsPresets[preset].words !== undefined,
     connectionsMax: 90,
   });
 }
