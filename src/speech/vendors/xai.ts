@@ -1,4 +1,4 @@
-// xAI: chat models, and recognition and voices over websockets.
+// The vendor xAI: chat models, and recognition and voices over websockets.
 // From its reference (November 2026); never tried on a live account.
 
 import { createChatModel } from '../llm/openai/openai.ts';

@@ -1,4 +1,4 @@
-// xAI: chat models (Grok), recognition and voices.
+// The vendor xAI: chat models (Grok), recognition and voices.
 
 import { z } from 'zod';
 import {

@@ -1,6 +1,7 @@
-import type { SttServiceSettings } from '../../../model/speech-services/services.ts';
 // Profiles of services that transcribe an utterance in one request: address, headers and form fields of each.
 // Source: OpenAI's `POST /audio/transcriptions`, and the documentation of the servers that are named here.
+
+import type { SttServiceSettings } from '../../../model/speech-services/services.ts';
 
 export interface TranscriptionProfile {
   service: string;
