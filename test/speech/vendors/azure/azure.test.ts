@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ulaw } from '../../../../src/audio/companding.ts';
 import { ttsServices } from '../../../../src/model/speech-services/services.ts';
-import { ssmlOf } from '../../../../src/speech/vendors/azure/azure-voice.ts';
+import { ssmlOf } from '../../../../src/speech/vendors/azure/azure.ts';
 import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
