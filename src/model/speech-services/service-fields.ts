@@ -44,6 +44,9 @@ export const concurrencyLimit = z
       'Default: as many as the service accepts.',
   );
 
+/** Key fields of a recogniser or a voice in the cloud whose sessions a plan limits. */
+export const limitedKey = { api_key: secretKey, concurrency_limit: concurrencyLimit };
+
 /** Longest address. The egress rule accepts twice that, with the additions of clients. */
 const ADDRESS_CHARACTERS_MAX = 2_000;
 

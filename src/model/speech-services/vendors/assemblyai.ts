@@ -1,20 +1,12 @@
 // AssemblyAI: recognition by universal streaming.
 
 import { z } from 'zod';
-import {
-  concurrencyLimit,
-  extraQuery,
-  keyterms,
-  secretKey,
-  sttAddress,
-  turns,
-} from '../service-fields.ts';
+import { extraQuery, keyterms, limitedKey, sttAddress, turns } from '../service-fields.ts';
 
 const stt = z
   .object({
     provider: z.literal('assemblyai'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: z
       .string()
       .min(1)

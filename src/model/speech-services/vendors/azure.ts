@@ -2,9 +2,9 @@
 
 import { z } from 'zod';
 import {
-  concurrencyLimit,
   httpUrl,
   keyterms,
+  limitedKey,
   llmFields,
   llmKey,
   llmModel,
@@ -34,8 +34,7 @@ const llm = z
 const stt = z
   .object({
     provider: z.literal('azure_speech'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: z.string().min(1).default('latest_long').describe('For reports only.'),
     region: z
       .string()

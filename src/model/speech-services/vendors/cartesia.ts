@@ -4,11 +4,10 @@ import { z } from 'zod';
 import {
   type Announcement,
   about,
-  concurrencyLimit,
   httpUrl,
   language,
+  limitedKey,
   named,
-  secretKey,
   socketUrl,
   voiceLanguage,
 } from '../service-fields.ts';
@@ -16,8 +15,7 @@ import {
 const stt = z
   .object({
     provider: z.literal('cartesia'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('ink-whisper', 'ink-2'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.cartesia.ai'),
@@ -27,8 +25,7 @@ const stt = z
 const tts = z
   .object({
     provider: z.literal('cartesia'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: z
       .string()
       .min(1)

@@ -1,21 +1,12 @@
 // Deepgram: recognition (nova and flux models), and the Aura voices.
 
 import { z } from 'zod';
-import {
-  concurrencyLimit,
-  extraQuery,
-  httpUrl,
-  keyterms,
-  secretKey,
-  sttAddress,
-  turns,
-} from '../service-fields.ts';
+import { extraQuery, httpUrl, keyterms, limitedKey, sttAddress, turns } from '../service-fields.ts';
 
 const stt = z
   .object({
     provider: z.literal('deepgram'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: z
       .string()
       .min(1)
@@ -82,8 +73,7 @@ const stt = z
 const tts = z
   .object({
     provider: z.literal('deepgram'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     voice: z
       .string()
       .min(1)

@@ -4,21 +4,19 @@ import { z } from 'zod';
 import {
   type Announcement,
   about,
-  concurrencyLimit,
   describedAddress,
   httpUrl,
   keyterms,
   language,
+  limitedKey,
   named,
-  secretKey,
   voiceLanguage,
 } from '../service-fields.ts';
 
 const stt = z
   .object({
     provider: z.literal('elevenlabs'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('scribe_v2_realtime'),
     language: language.default('en').describe('`auto` detects it.'),
     base_url: describedAddress(/^(wss?|https?)$/).default('https://api.elevenlabs.io'),
@@ -29,8 +27,7 @@ const stt = z
 const tts = z
   .object({
     provider: z.literal('elevenlabs'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     voice: z
       .string()
       .min(1)

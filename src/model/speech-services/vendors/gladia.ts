@@ -3,19 +3,17 @@
 import { z } from 'zod';
 import {
   about,
-  concurrencyLimit,
   describedAddress,
   keyterms,
   language,
+  limitedKey,
   named,
-  secretKey,
 } from '../service-fields.ts';
 
 const stt = z
   .object({
     provider: z.literal('gladia'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('solaria-1'),
     language: language.optional().describe('Default: detected.'),
     region: z.enum(['eu-west', 'us-west']).optional(),

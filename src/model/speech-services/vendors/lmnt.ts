@@ -1,20 +1,12 @@
 // LMNT: voices.
 
 import { z } from 'zod';
-import {
-  about,
-  concurrencyLimit,
-  language,
-  named,
-  secretKey,
-  socketUrl,
-} from '../service-fields.ts';
+import { about, language, limitedKey, named, socketUrl } from '../service-fields.ts';
 
 const tts = z
   .object({
     provider: z.literal('lmnt'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('aurora', 'blizzard'),
     voice: named('lily', 'daniel', 'ava', 'caleb', 'leah', 'zeke'),
     language: language.default('en'),

@@ -1,20 +1,12 @@
 // Rime: voices.
 
 import { z } from 'zod';
-import {
-  about,
-  concurrencyLimit,
-  named,
-  secretKey,
-  socketUrl,
-  speedOf,
-} from '../service-fields.ts';
+import { about, limitedKey, named, socketUrl, speedOf } from '../service-fields.ts';
 
 const tts = z
   .object({
     provider: z.literal('rime'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('arcana', 'mistv3', 'mistv2', 'mist', 'coda'),
     voice: named('celeste'),
     language: named('eng', 'spa', 'fra', 'ger', 'hin').describe('ISO 639-2, or 639-1 (en).'),

@@ -3,14 +3,13 @@
 import { z } from 'zod';
 import {
   about,
-  concurrencyLimit,
   language,
+  limitedKey,
   llmFields,
   llmKey,
   llmModel,
   llmUrl,
   named,
-  secretKey,
   socketUrl,
   speedOf,
 } from '../service-fields.ts';
@@ -33,8 +32,7 @@ const llm = z
 const stt = z
   .object({
     provider: z.literal('sarvam'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('saarika:v2.5', 'saaras:v3'),
     language: language.default('unknown').meta({ language_region: 'IN' }),
     base_url: socketUrl.default('wss://api.sarvam.ai'),
@@ -44,8 +42,7 @@ const stt = z
 const tts = z
   .object({
     provider: z.literal('sarvam'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('bulbul:v2', 'bulbul:v3'),
     voice: named('anushka', 'manisha', 'vidya', 'arya', 'abhilash', 'karun', 'hitesh'),
     language: language.default('hi-IN').meta({ language_region: 'IN' }),

@@ -1,21 +1,12 @@
 // Smallest: recognition (Pulse) and voices (Lightning).
 
 import { z } from 'zod';
-import {
-  about,
-  concurrencyLimit,
-  language,
-  named,
-  secretKey,
-  socketUrl,
-  speedOf,
-} from '../service-fields.ts';
+import { about, language, limitedKey, named, socketUrl, speedOf } from '../service-fields.ts';
 
 const stt = z
   .object({
     provider: z.literal('smallest'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('pulse'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.smallest.ai'),
@@ -25,8 +16,7 @@ const stt = z
 const tts = z
   .object({
     provider: z.literal('smallest'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('lightning_v3.1', 'lightning_v3.1_pro'),
     voice: named('sophia', 'avery', 'liam', 'lucas', 'olivia', 'ryan', 'freya', 'william'),
     language: language.default('en'),

@@ -1,21 +1,12 @@
 // Soniox: recognition.
 
 import { z } from 'zod';
-import {
-  about,
-  concurrencyLimit,
-  keyterms,
-  language,
-  named,
-  secretKey,
-  socketUrl,
-} from '../service-fields.ts';
+import { about, keyterms, language, limitedKey, named, socketUrl } from '../service-fields.ts';
 
 const stt = z
   .object({
     provider: z.literal('soniox'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('stt-rt-v5'),
     language: language.optional().describe('A hint. Default: detected.'),
     base_url: socketUrl.default('wss://stt-rt.soniox.com'),

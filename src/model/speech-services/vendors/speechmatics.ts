@@ -3,10 +3,10 @@
 import { z } from 'zod';
 import {
   about,
-  concurrencyLimit,
   describedHttpUrl,
   keyterms,
   language,
+  limitedKey,
   named,
   secretKey,
   socketUrl,
@@ -15,8 +15,7 @@ import {
 const stt = z
   .object({
     provider: z.literal('speechmatics'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('enhanced', 'standard'),
     language: language.default('en').meta({ language_names: { zh: 'cmn' } }),
     base_url: socketUrl.default('wss://eu2.rt.speechmatics.com'),

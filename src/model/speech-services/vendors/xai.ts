@@ -4,11 +4,10 @@ import { z } from 'zod';
 import {
   type Announcement,
   about,
-  concurrencyLimit,
   hostedModel,
   language,
+  limitedKey,
   named,
-  secretKey,
   socketUrl,
 } from '../service-fields.ts';
 
@@ -23,8 +22,7 @@ const llm = hostedModel('xai', {
 const stt = z
   .object({
     provider: z.literal('xai'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('xai-stt'),
     language: language.default('en'),
     base_url: socketUrl.default('wss://api.x.ai'),
@@ -34,8 +32,7 @@ const stt = z
 const tts = z
   .object({
     provider: z.literal('xai'),
-    api_key: secretKey,
-    concurrency_limit: concurrencyLimit,
+    ...limitedKey,
     model: named('xai-tts'),
     voice: named('eve', 'ara', 'leo', 'rex', 'sal'),
     language: language.default('en'),
