@@ -113,7 +113,9 @@ describe('tidy', () => {
         .map((name) => `codec/${name.replace('.ts', '.test.ts')}`),
       ...readdirSync('src/telephony', { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
-        .flatMap(({ name }) => [`telephony/${name}/media`, `telephony/${name}/media/media`])
+        .flatMap(({ name }) =>
+          ['webhook', 'media', 'media/media'].map((file) => `telephony/${name}/${file}`),
+        )
         .filter((path) => existsSync(`src/${path}.ts`))
         .map((path) => `${path}.test.ts`),
     ];

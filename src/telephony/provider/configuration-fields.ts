@@ -1,11 +1,9 @@
-// The interface of a provider's config.ts: the schema of its credentials, how a form shows them, and which of them
-// are secret. The list of providers is in telephony/registry/configuration.ts.
+// For a provider's config.ts: the fields of its credentials, with their defaults and how a form shows them, and the two
+// schemas that are made of them, of a whole configuration and of a change. What else is declared of a provider:
+// provider-definition.ts.
 
 import { z } from 'zod';
-import type { Random } from '../../std/random.ts';
-
-export const CONNECTIVITY = ['api', 'sip'] as const;
-export type Connectivity = (typeof CONNECTIVITY)[number];
+import type { ProviderName } from '../../model/provider.ts';
 
 /** An allowed value, and its label. */
 export interface FieldOption<Value extends string = string> {
@@ -41,11 +39,50 @@ const TEXT_MAX = 500;
 /** A 4096-bit RSA key in PEM is 3,300 characters. */
 const KEY_MAX = 8_192;
 
-/** The field that says which provider a configuration is for. */
-export function providerField<const Name extends string>(name: Name) {
-  return z
+/** Fields by name, in the order of the form. A field that may be left out has a default. */
+type Fields = Readonly<Record<string, z.ZodType>>;
+
+type WithoutDefault<Field> = Field extends z.ZodDefault<infer Inner> ? Inner : Field;
+
+/** The fields of a change: each may be left out, and then keeps its stored value. */
+type PatchFields<All extends Fields> = {
+  [Name in keyof All]: z.ZodOptional<WithoutDefault<All[Name]>>;
+};
+
+/** The credentials of one provider. */
+export function credentialsOf<const Name extends ProviderName, const All extends Fields>(
+  name: Name,
+  fields: All,
+) {
+  const provider = z
     .literal(name)
     .meta({ default: name, description: 'Decides which other fields there are.' });
+  return {
+    name,
+    fields,
+    /** A whole configuration: defaults filled in, unknown keys dropped. */
+    schema: z.object({ provider, ...fields }),
+    /** A change to one. */
+    patch: z.object({ ...patchFields(fields), provider }),
+  };
+}
+
+function patchFields<All extends Fields>(fields: All): PatchFields<All> {
+  const changed = Object.entries(fields).map(([name, field]) => [
+    name,
+    z.optional(withoutDefault(field)),
+  ]);
+  // Every field under its own name, which `fromEntries` forgets.
+  return Object.fromEntries(changed) as PatchFields<All>;
+}
+
+function withoutDefault(field: z.ZodType): z.core.$ZodType {
+  return field instanceof z.ZodDefault ? field.unwrap() : field;
+}
+
+/** Facts of a field; undefined for one that no form shows. */
+export function factsOf(field: z.ZodType): FieldFacts | undefined {
+  return fieldFacts.get(withoutDefault(field));
 }
 
 /** A required single-line value. White space around it, as left by copy and paste, is removed. */
@@ -55,7 +92,15 @@ export function textField(facts: FieldFacts) {
 
 /** A value that may be absent, null or empty. All three mean "none". */
 export function optionalTextField(facts: FieldFacts) {
-  return z.string().trim().max(TEXT_MAX).nullable().register(fieldFacts, facts);
+  return z.string().trim().max(TEXT_MAX).nullable().register(fieldFacts, facts).default(null);
+}
+
+/** A setting that is on or off. Default: off. */
+export function switchField(facts: Omit<FieldFacts, 'type'>) {
+  return z
+    .boolean()
+    .register(fieldFacts, { ...facts, type: 'boolean' })
+    .default(false);
 }
 
 /** One of several values. */
@@ -99,32 +144,6 @@ export function apiBaseUrlField({
     .max(TEXT_MAX)
     .refine(isSafeBaseUrl, 'must be an https URL, or an http URL of this machine')
     .nullable()
-    .register(fieldFacts, { label: 'API address', type: 'text', description, placeholder });
-}
-
-export interface ProviderVariant {
-  displayName: string;
-  connectivity: Connectivity;
-  /** The field that identifies the account in webhooks; null if webhooks have none. */
-  /** The field that verifies webhooks, where it may be missing. */
-  webhookKeyField?: string;
-  accountIdField: string | null;
-  /** Form fields in the order of the form, by name. */
-  fields: Readonly<Record<string, z.ZodType>>;
-  /** Keys that the gateway stores beside the fields and that clients may see. */
-  readableKeys: readonly string[];
-  /** Keys that the gateway generates when a configuration is first stored. */
-  mintKeys?: (random: Random) => Record<string, string>;
-  /** Set where calls can be placed without a number of the configuration as the caller. */
-  callerIdOptional?: true;
-  /** Schema of a trunk's settings; absent where the provider has no trunks. */
-  trunkSettings?: z.ZodType<Record<string, unknown>>;
-  /** Secrets below the top level, as dotted paths. */
-  nestedSecrets: readonly string[];
-  /** Fields that hold an address to which the gateway connects. */
-  addressFields?: readonly string[];
-  /** A field that determines where `secret` is sent. To change it, the secret must be sent again in clear: otherwise a
-   *  user without the secret could have it sent to a host of theirs. */
-  secretDestination?: { field: string; secret: string };
-  docsUrl: string | null;
+    .register(fieldFacts, { label: 'API address', type: 'text', description, placeholder })
+    .default(null);
 }

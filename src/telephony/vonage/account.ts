@@ -1,13 +1,63 @@
-// The account's numbers, and the application that receives their calls: all linked numbers share its answer URL. Vonage
-// replaces an application as a whole, so its other settings are sent back. Source: developer.vonage.com, Numbers API
-// and Application API v2.
+// A Vonage account: both kinds of credentials, its balance, its numbers, and the application that receives their calls:
+// all linked numbers share its answer URL. Vonage replaces an application as a whole, so its other settings are sent
+// back. Source: developer.vonage.com, Account API (get-balance), Numbers API and Application API v2.
 
 import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
-import type { NumberTarget } from '../provider/inspection.ts';
-import type { ProviderControl } from '../provider/provider.ts';
+import {
+  type InboundNumbers,
+  inboundNumbers,
+  type NumberLook,
+} from '../provider/inbound-numbers.ts';
+import { balanceOf, money, type ProviderInspection } from '../provider/inspection.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { answerOf, checkedCredentials, type VonageClient, type VonageRequest } from './client.ts';
+
+const balance = z.looseObject({ value: money });
+
+export function createVonageInspection(client: VonageClient): ProviderInspection {
+  return {
+    async account(credentials, signal) {
+      const ask = (action: string, api: VonageRequest['api'], path: string): VonageRequest => ({
+        action,
+        method: 'GET',
+        api,
+        path,
+        repeatable: true,
+      });
+      const wanted = ask('get-account', 'numbers', '/account/get-balance');
+      const answer = await client.send(credentials, wanted, signal);
+      const { value } = answerOf(answer, wanted, balance);
+      // Key and secret are valid; application and private key are separate credentials.
+      const calls = ask('find-calls', 'calls', '/v1/calls?page_size=1');
+      answerOf(await client.send(credentials, calls, signal), calls, z.unknown());
+      const dateMs = answer.dateMs ?? null;
+      return { standing: 'unknown', balance: balanceOf(value, 'EUR'), dateMs };
+    },
+
+    application: {
+      async read(credentials, signal) {
+        const { application_id: id } = checkedCredentials(credentials);
+        const found = await readApplication({ client, credentials, signal }, id);
+        return found && { id, name: found.name, inboundUrl: answerUrlOf(found) || null };
+      },
+
+      async point(credentials, url, signal) {
+        const { application_id: id } = checkedCredentials(credentials);
+        const asking = { client, credentials, signal };
+        const found = await readApplication(asking, id);
+        if (found !== undefined) return pointApplication(asking, { id, found, url });
+        const reason = 'the account has no such application';
+        throw new GatewayError('PROVIDER_REFUSED', { provider: 'vonage', reason });
+      },
+    },
+
+    movesNumbers: true,
+
+    targets: createVonageNumbers(client).targets,
+  };
+}
 
 /** Numbers in one answer. The filter has a whole number, so more than a few cannot match. */
 const PAGE_SIZE = 20;
@@ -41,87 +91,60 @@ const application = z.looseObject({
 });
 type Application = z.infer<typeof application>;
 
-export interface Asking {
+interface Asking {
   client: VonageClient;
   credentials: ProviderCredentials;
   signal: AbortSignal;
 }
 
-export function createVonageNumbers(
-  client: VonageClient,
-): Pick<ProviderControl, 'ownsNumber' | 'configureInbound' | 'detachInbound'> {
-  return {
-    async ownsNumber(credentials, number, signal) {
-      if (!/^\d+$/.test(number)) return undefined;
-      return (await find({ client, credentials, signal }, number)) !== undefined;
-    },
+export function createVonageNumbers(client: VonageClient): InboundNumbers {
+  const oursOf = ({ credentials }: NumberLook): string =>
+    checkedCredentials(credentials).application_id;
+  return inboundNumbers<OwnedNumber>({
+    label: 'Vonage',
+    form: /^\d+$/,
 
-    async configureInbound(credentials, number, url, signal) {
+    async find({ credentials, address: number, signal }) {
+      const query = new URLSearchParams([
+        ['pattern', number],
+        ['search_pattern', '0'],
+        ['size', String(PAGE_SIZE)],
+      ]);
+      const path = `/account/numbers?${query}`;
+      const wanted = { action: 'find-number', method: 'GET', api: 'numbers', path } as const;
       const asking = { client, credentials, signal };
-      const owned = await findOwned(asking, number);
-      if (typeof owned === 'string') return refusal(owned);
-      const { application_id: ours } = checkedCredentials(credentials);
-      const refused = await pointUnused(asking, ours, url);
-      if (refused !== undefined) return refusal(refused);
-      return owned.app_id === ours ? done() : link(asking, owned, ours);
+      const { numbers } = await send(asking, { ...wanted, repeatable: true }, page);
+      // The filter matches prefixes too.
+      return numbers.find(({ msisdn }) => msisdn === number);
     },
 
-    /** Takes the number from the application, whose URL stays for its other numbers. A number whose application is
-     *  another system's is not changed. */
-    async detachInbound(credentials, number, url, signal) {
-      const asking = { client, credentials, signal };
-      const owned = await findOwned(asking, number);
-      if (typeof owned === 'string') return refusal(owned);
-      const { application_id: ours } = checkedCredentials(credentials);
-      if (owned.app_id !== ours) return done();
-      const isHere = answerUrlOf(await readApplication(asking, ours)) === url;
-      return isHere ? link(asking, owned, null) : done();
+    targetOf: ({ app_id: id }) => (id ? { kind: 'application', id } : { kind: 'none' }),
+
+    async point(number, look) {
+      const asking = { client, ...look };
+      const ours = oursOf(look);
+      const refusal = await pointUnused(asking, ours, look.url);
+      if (refusal !== undefined || number.app_id === ours) return refusal;
+      return link(asking, number, ours);
     },
-  };
-}
 
-/** The number, or the reason why the account has no such number. */
-async function findOwned(asking: Asking, number: string): Promise<OwnedNumber | string> {
-  if (!/^\d+$/.test(number)) return 'Vonage routes phone numbers here, not SIP.';
-  return (await find(asking, number)) ?? 'The Vonage account does not own this number.';
-}
-
-function done(): { ok: true; message: null } {
-  return { ok: true, message: null };
-}
-
-function refusal(message: string): { ok: false; message: string } {
-  return { ok: false, message };
-}
-
-async function find(asking: Asking, number: string): Promise<OwnedNumber | undefined> {
-  const query = new URLSearchParams([
-    ['pattern', number],
-    ['search_pattern', '0'],
-    ['size', String(PAGE_SIZE)],
-  ]);
-  const { numbers } = await send(
-    asking,
-    {
-      action: 'find-number',
-      method: 'GET',
-      api: 'numbers',
-
-      path: `/account/numbers?${query}`,
-      repeatable: true,
+    async isPointed({ app_id }, look) {
+      const ours = oursOf(look);
+      if (app_id !== ours) return false;
+      return answerUrlOf(await readApplication({ client, ...look }, ours)) === look.url;
     },
-    page,
-  );
-  // The filter matches prefixes too.
-  return numbers.find(({ msisdn }) => msisdn === number);
+
+    /** The application's URL stays for its other numbers. */
+    detach: (number, look) => link({ client, ...look }, number, null),
+  });
 }
 
-/** Links the number to an application; null unlinks it. */
+/** Links the number to an application; null unlinks it. Returns the reason why not. */
 async function link(
   asking: Asking,
   { country, msisdn }: OwnedNumber,
   applicationId: string | null,
-): Promise<{ ok: boolean; message: string | null }> {
+): Promise<string | undefined> {
   const form = new URLSearchParams([
     ['country', country],
     ['msisdn', msisdn],
@@ -133,15 +156,13 @@ async function link(
       action: 'configure-inbound',
       method: 'POST',
       api: 'numbers',
-
       path: '/number/update',
       form,
       repeatable: true,
     },
     updated,
   );
-  if (code === '200') return done();
-  return refusal(`Vonage did not link the number: ${code} ${words}`.trim());
+  return code === '200' ? undefined : `Vonage did not link the number: ${code} ${words}`.trim();
 }
 
 /** Points the application's voice webhooks at us. Returns the reason why not, if they belong to another system. */
@@ -157,7 +178,7 @@ async function pointUnused(asking: Asking, id: string, url: string): Promise<str
 }
 
 /** The application; undefined if it does not exist. */
-export async function readApplication(
+async function readApplication(
   { client, credentials, signal }: Asking,
   id: string,
 ): Promise<Application | undefined> {
@@ -172,7 +193,7 @@ export async function readApplication(
   return answer.status === 404 ? undefined : answerOf(answer, wanted, application);
 }
 
-export function answerUrlOf(found: Application | undefined): string | undefined {
+function answerUrlOf(found: Application | undefined): string | undefined {
   return found?.capabilities?.voice?.webhooks?.answer_url?.address;
 }
 
@@ -181,7 +202,7 @@ function applicationPath(id: string): string {
 }
 
 /** Points the application at us, regardless of its present URLs. */
-export async function pointApplication(
+async function pointApplication(
   asking: Asking,
   { id, found, url }: { id: string; found: Application; url: string },
 ): Promise<void> {
@@ -190,13 +211,6 @@ export async function pointApplication(
   const path = applicationPath(id);
   const write = { action: 'configure-inbound', method: 'PUT', api: 'applications', path } as const;
   await send(asking, { ...write, body, repeatable: true }, z.unknown());
-}
-
-/** Destination of a number's calls; undefined if the account does not own it. */
-export async function targetOf(asking: Asking, number: string): Promise<NumberTarget | undefined> {
-  const owned = await find(asking, number);
-  if (owned === undefined) return undefined;
-  return owned.app_id ? { kind: 'application', id: owned.app_id } : { kind: 'none' };
 }
 
 /** Host names that are reserved for examples (RFC 2606): the dashboard requires URLs when an application is created. */

@@ -1,4 +1,5 @@
-// TwiML documents of the gateway, also for providers with a dialect of TwiML. Source: twilio.com/docs/voice/twiml
+// TwiML documents of the gateway, for Twilio and for Cloudonix, whose dialect it is. Source:
+// twilio.com/docs/voice/twiml
 
 import assert from 'node:assert';
 import type { WebhookReply } from '../provider/provider.ts';

@@ -1,13 +1,81 @@
-// Our application at Plivo or Vobiz, which receives inbound calls: found or created, never changed. Source:
-// plivo.com/docs/voice/api/application, docs.vobiz.ai (applications)
+// An account at Plivo or Vobiz: our application, which is found or created and never changed, and the phone numbers whose
+// calls it receives. What differs between the two is in `NumberRequests`. Source: plivo.com/docs/voice/api/application,
+// plivo.com/docs/numbers/api/account-phone-number, docs.vobiz.ai (applications, phone numbers)
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import {
+  type InboundNumbers,
+  inboundNumbers,
+  type NumberLook,
+} from '../provider/inbound-numbers.ts';
 import type { ApplicationInspection } from '../provider/inspection.ts';
 import type { ApplicationWish } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { AccountClient, AccountRequest } from './account-client.ts';
 import { lookUp } from './calls.ts';
+
+/** A number that the account owns. */
+interface OwnedNumber {
+  /** Id of its application; empty for none. */
+  applicationId: string;
+  /** A service that takes the number's calls before an application can: `a SIP trunk`. */
+  obstacle: string | undefined;
+}
+
+export interface NumberRequests {
+  /** Name of the provider in messages. */
+  label: string;
+  /** The number, digits without `+`; undefined if the account does not own it. */
+  find(client: AccountClient, look: NumberLook): Promise<OwnedNumber | undefined>;
+  /** The request that assigns the number to an application, or with null to none. */
+  assignment(
+    address: string,
+    applicationId: string | null,
+  ): Pick<AccountRequest, 'method' | 'path' | 'body'>;
+}
+
+export function accountNumbers(client: AccountClient, requests: NumberRequests): InboundNumbers {
+  const { label } = requests;
+  const oursOf = ({ credentials }: NumberLook): string =>
+    client.account(credentials).application_id ?? '';
+  const assign = async (look: NumberLook, applicationId: string | null): Promise<undefined> => {
+    const assignment = requests.assignment(look.address, applicationId);
+    const wanted = { ...assignment, action: 'configure-inbound', repeatable: true };
+    const response = await client.send(look.credentials, wanted, look.signal);
+    client.contentOf(response, wanted, z.unknown());
+  };
+  return inboundNumbers<OwnedNumber>({
+    label,
+    form: /^\d{5,15}$/,
+    find: (look) => requests.find(client, look),
+
+    targetOf({ applicationId: id, obstacle }) {
+      if (obstacle !== undefined) return { kind: 'blocked', by: obstacle };
+      return id === '' ? { kind: 'none' } : { kind: 'application', id };
+    },
+
+    /** Reports, and never changes, an application with another answer URL: it may belong to another system. */
+    async point({ obstacle }, look) {
+      const ours = oursOf(look);
+      if (ours === '') return `The configuration has no ${label} application; save it again.`;
+      if (obstacle !== undefined) return `The number belongs to ${obstacle} at ${label}.`;
+      const answerUrl = await answerUrlOf(client, look, ours);
+      if (answerUrl === undefined) return `The ${label} application does not exist.`;
+      if (answerUrl === look.url) return assign(look, ours);
+      return `The ${label} application answers at another address; its answer URL must be ${look.url}`;
+    },
+
+    async isPointed({ applicationId }, look) {
+      const ours = oursOf(look);
+      if (ours === '' || applicationId !== ours) return false;
+      return (await answerUrlOf(client, look, ours)) === look.url;
+    },
+
+    /** The application stays as it is for its other numbers. */
+    detach: (_number, look) => assign(look, null),
+  });
+}
 
 const PAGE_SIZE = 20;
 /** Pages of the list that are searched for our application: 1,000 applications. */
@@ -89,13 +157,10 @@ function addresses({ provider }: AccountClient, inboundUrl: string): Record<stri
 }
 
 /** The URL to which an application sends inbound calls; undefined if there is no such application. */
-export async function answerUrlOf(
+async function answerUrlOf(
   client: AccountClient,
-  {
-    credentials,
-    applicationId,
-    signal,
-  }: { credentials: ProviderCredentials; applicationId: string; signal: AbortSignal },
+  { credentials, signal }: NumberLook,
+  applicationId: string,
 ): Promise<string | undefined> {
   const path = applicationPath(applicationId);
   const schema = z.object({ answer_url: z.string().nullish() });
