@@ -22,7 +22,7 @@ import { DeferredEvents } from './deferred-events.ts';
 import { type AnsweredBy, AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
 import { VoiceActivityDetector } from './listen/voice-activity.ts';
-import { OwnStalls } from './own-stalls.ts';
+import { OwnStalls } from './stalls.ts';
 import { BatchedReader } from './receive/batched-reads.ts';
 import { Depacketizer } from './receive/depacketizer.ts';
 import { DigitCollector, type DigitEntry } from './receive/digit-collector.ts';

@@ -10,7 +10,7 @@ import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
 import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { DoubtedAnswer } from './doubted-answer.ts';
 import { EarlyEnd } from './early-end.ts';
-import { MutedTurn } from './muted-turn.ts';
+import { MutedTurn } from './kept-turns.ts';
 import { OwnWords } from './own-words.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import { TurnDetector, type TurnOptions } from './turn-detector.ts';
