@@ -28,12 +28,17 @@ import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { enterNode } from './engine/node-transition.ts';
-import { waitOn } from './engine/patience.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
 import { currentNode, rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
-import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
+import {
+  explainOutage,
+  explainWait,
+  type PreparableLines,
+  waitLines,
+  waitOn,
+} from './engine/waiting.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse, replaceWordless } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
