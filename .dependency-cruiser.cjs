@@ -132,6 +132,7 @@ const homes = {
   'libphonenumber-js': 'telephony',
   'csv-parse': 'campaign',
   jose: 'api',
+  'eventsource-parser': 'speech/llm',
   '@evan/opus': 'codec',
 };
 const sdkRules = Object.entries(homes).map(([sdk, folder]) => ({

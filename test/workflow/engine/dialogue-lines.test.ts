@@ -1,8 +1,7 @@
 // The engine's lines in each language that has some.
 
 import { describe, expect, it } from 'vitest';
-import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
-import { linesFor } from '../../../src/workflow/engine/language-lines.ts';
+import { ENGLISH_LINES, linesFor } from '../../../src/workflow/engine/dialogue-lines.ts';
 
 const SCRIPTS: Record<string, RegExp> = {
   de: /\p{Script=Latin}/u,
@@ -30,7 +29,7 @@ describe.each(Object.keys(SCRIPTS))('the lines of %s', (language) => {
   it('are all in its script', () => {
     expect(own).toHaveLength(19);
     const written = own.flatMap(([, line]) => line);
-    expect(written.filter((line) => !SCRIPTS[language]?.test(line))).toEqual([]);
+    expect(written.filter((line) => !SCRIPTS[language]?.test(String(line)))).toEqual([]);
   });
 
   it('have the value that is confirmed', () => {

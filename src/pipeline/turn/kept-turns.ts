@@ -1,5 +1,5 @@
-// Words of the caller during speech of the agent that cannot be interrupted: they are kept, and are one turn when the
-// agent has finished.
+// Turns of the caller that are kept until the agent has finished: words during speech that cannot be interrupted, and an
+// answer of low confidence to a question.
 
 import { joinTexts } from '../../std/text/unspaced-text.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
@@ -8,6 +8,7 @@ import { leastConfidence } from './turn-detector.ts';
 /** Pieces of speech of one turn: more than anybody says against a few sentences of the agent. */
 const PIECES_MAX = 16;
 
+/** Words during speech of the agent that cannot be interrupted. They are one turn when the agent has finished. */
 export class MutedTurn {
   #pieces: SpokenTurn[] = [];
 
@@ -41,5 +42,35 @@ export class MutedTurn {
       decidedMs: next?.decidedMs ?? nowMs,
       finalMs: nowMs,
     };
+  }
+}
+
+/** An answer of low confidence while the agent still speaks: hums sound alike. The caller is asked about it when the agent
+ *  has finished, unless something newer has come. */
+export class DoubtedAnswer {
+  readonly #onDropped: (turn: SpokenTurn) => void;
+  #turn: SpokenTurn | undefined;
+
+  /** `onDropped`: called with an answer about which the caller is not asked. */
+  constructor(onDropped: (turn: SpokenTurn) => void) {
+    this.#onDropped = onDropped;
+  }
+
+  keep(turn: SpokenTurn): void {
+    this.drop();
+    this.#turn = turn;
+  }
+
+  drop(): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (turn !== undefined) this.#onDropped(turn);
+  }
+
+  /** Removes and returns the answer, as decided now. */
+  take(nowMs: number): SpokenTurn | undefined {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    return turn && { ...turn, decidedMs: nowMs, finalMs: nowMs };
   }
 }

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { evaluate } from '../../../src/workflow/tools/arithmetic.ts';
+import { evaluate } from '../../../src/workflow/tools/calculator-tool.ts';
 
 describe('a sum', () => {
   it.each([

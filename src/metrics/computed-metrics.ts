@@ -1,7 +1,32 @@
-// Gauge that counts entries under a label when it is read, so that an entry may expire without a timer.
+// Metrics whose values are computed when they are read.
 
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 
+/** A counter for every frame of every call: it adds up in a field, and increments the Prometheus counter, which allocates,
+ *  only when it is read. */
+export class FrameCounter {
+  #count = 0;
+
+  constructor(named: { name: string; help: string; registers: Registry[] }) {
+    const takeCount = (): number => {
+      const count = this.#count;
+      this.#count = 0;
+      return count;
+    };
+    new Counter({
+      ...named,
+      collect() {
+        this.inc(takeCount());
+      },
+    });
+  }
+
+  inc(): void {
+    this.#count += 1;
+  }
+}
+
+/** Gauge that counts entries under a label, so that an entry may expire without a timer. */
 export class GaugeOfEntries<Entry extends object, Label extends string> {
   readonly gauge: Gauge<Label>;
   /** The value of the label, and whether the entry still counts. */
