@@ -1,6 +1,16 @@
 // The import table, enforced. Folders stand from the bottom to the top: a folder may import only folders that stand above it
 // here and that its row names; errors/, metrics/ and log.ts are free for all. Within a folder, a subfolder may import those
 // before it in the list, so that there is no cycle between folders. Type-only imports count.
+const { existsSync, readdirSync } = require('node:fs');
+const { join } = require('node:path');
+
+/** Folders of hosted providers; Asterisk's has subfolders, and rows of its own. */
+const telephony = join(__dirname, 'src/telephony');
+const hosted = readdirSync(telephony).filter(
+  (name) =>
+    name !== 'ari' && existsSync(join(telephony, name, 'provider.ts')) && name !== 'provider',
+);
+
 const table = [
   // [folder, its subfolders from the bottom to the top ('.': its own files; default: these alone), what it may import]
   ['std', '.', ''],
@@ -10,7 +20,7 @@ const table = [
   ['codec', '.', 'audio runtime std'],
   ['transport', '. websocket rtp audiosocket', 'runtime std'],
   ['model', '.', 'std'],
-  ['speech', 'service llm stt tts . account', 'egress audio runtime model std'],
+  ['speech', 'service llm stt tts vendors . account', 'egress audio runtime model std'],
   [
     'store',
     'embedded secrets files db accounts telephony workflows library deliveries runs campaigns .',
@@ -29,7 +39,7 @@ const table = [
   [
     'telephony',
     // Providers do not import each other: a rule of its own, below.
-    'provider twiml twilio cloudonix plivo-xml plivo telnyx vobiz vonage ' +
+    `provider twiml plivo-xml ${hosted.join(' ')} ` +
       'ari/rest ari/media ari/calls ari/connection ari/doctor ari doctor registry',
     'egress transport runtime model std',
   ],
@@ -122,6 +132,7 @@ const homes = {
   'libphonenumber-js': 'telephony',
   'csv-parse': 'campaign',
   jose: 'api',
+  'eventsource-parser': 'speech/llm',
   '@evan/opus': 'codec',
 };
 const sdkRules = Object.entries(homes).map(([sdk, folder]) => ({

@@ -19,8 +19,8 @@ import { deadlineSignal } from '../std/deadline.ts';
 import { systemRandom as random } from '../std/random.ts';
 import type { StoreHandle } from '../store/open.ts';
 import { createHostedProvider, type Providers } from '../telephony/registry/registry.ts';
-import { MEDIA_PATH } from '../transport/media-path.ts';
 import { CLOSE } from '../transport/media-socket.ts';
+import { MEDIA_PATH } from '../transport/media-token.ts';
 import { createMediaServer } from '../transport/websocket/media-server.ts';
 import { ownVersion } from './own-version.ts';
 import type { Readiness } from './readiness.ts';
@@ -85,7 +85,7 @@ export function openExaminations(
 
 /** Renders the sentences with a temporary synthesiser: the API process has none. */
 async function speakLines(config: Config, log: Log): Promise<AgentLines> {
-  const { openTextToSpeech } = await import('../speech/tts/registry.ts');
+  const { openTextToSpeech } = await import('../speech/vendors/tts-registry.ts');
   const settings = { service: 'flite', voice: config.voice, workers: 1 } as const;
   const voice = await openTextToSpeech(settings, { clock, log });
   const { signal, done } = deadlineSignal(clock, SPEECH_MS_MAX, 'speech');

@@ -4,8 +4,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { PBX_PATH } from '../telephony/provider/pbx.ts';
-import { MEDIA_PATH } from '../transport/media-path.ts';
-import { workerOfToken } from '../transport/media-token.ts';
+import { MEDIA_PATH, workerOfToken } from '../transport/media-token.ts';
 import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { PBX_WORKER } from './ipc-message.ts';

@@ -1,5 +1,5 @@
-// Tokens for media sockets: random, one per run, good for one connection and a short time. They travel
-// in the URL's path, because Twilio drops query strings.
+// Paths of media sockets, and their tokens: random, one per run, good for one connection and a short time. They travel
+// in the URL's path, because Twilio drops query strings. Source: contract §7.4.
 
 import { timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -99,3 +99,5 @@ export function createMediaTokens(options: {
     },
   };
 }
+
+export const MEDIA_PATH = '/api/v1/telephony/ws/';

@@ -16,7 +16,7 @@ import { createEgress } from '../../src/egress/egress-rule.ts';
 import { createGuardedHttp } from '../../src/egress/guarded-http.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { WorkflowGenerator } from '../../src/workflow/authoring/agent-writer.ts';
 import { FakeCallService } from '../fakes/call/fake-call-service.ts';
 import { FakeExaminations } from '../fakes/call/fake-examinations.ts';
@@ -87,7 +87,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
   beforeAll(async () => {
     served.twilio = await startRestServer();
     const clock = { ...systemClock, now: () => test.clock.now() };
-    const twilio = createTwilioProvider({ clock, deadlineMs: 500 });
+    const twilio = twilioProvider.create({ clock, deadlineMs: 500 });
     served.callService = new FakeCallService();
     const events = new EventLog({ sink: test.store.runs, clock: systemClock, log: test.log });
     served.deps = {

@@ -23,7 +23,7 @@ import type { ConfigurationSummary } from '../../src/store/telephony/configurati
 import { normalizeAddress } from '../../src/telephony/provider/phone-address.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../src/telephony/registry/registry.ts';
-import { createTwilioProvider } from '../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { createMediaTokens } from '../../src/transport/media-token.ts';
 import type { MediaPath } from '../../src/transport/websocket/media-server.ts';
 import { FakePbx } from '../fakes/call/fake-pbx.ts';
@@ -119,7 +119,7 @@ export class CallHarness {
     this.deps = withClosing({
       store,
       files,
-      providers: providersOf([createTwilioProvider({ clock: systemClock }), this.pbx]),
+      providers: providersOf([twilioProvider.create({ clock: systemClock }), this.pbx]),
       events: new EventLog({ sink: store.runs, clock, log }),
       clock,
       random: systemRandom,

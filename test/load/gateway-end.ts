@@ -1,26 +1,20 @@
 // The gateway's end of one of our streams, for tests: its own reading and writing of the protocol.
 
-import { createCloudonixMedia } from '../../src/telephony/cloudonix/media.ts';
-import { createStreamMedia } from '../../src/telephony/plivo-xml/media.ts';
+import { systemClock } from '../../src/std/clock.ts';
+import { systemRandom } from '../../src/std/random.ts';
 import type { MediaProtocol } from '../../src/telephony/provider/media-protocol.ts';
-import { createTelnyxMedia } from '../../src/telephony/telnyx/media.ts';
-import { createTwilioMedia } from '../../src/telephony/twilio/media.ts';
-import { createVonageMedia } from '../../src/telephony/vonage/media.ts';
+import { isHosted } from '../../src/telephony/provider/provider.ts';
+import { createProviders } from '../../src/telephony/registry/registry.ts';
 import { HEADER_BYTES } from './caller/media-client.ts';
 import type { CallStream, HostedName } from './wires/wire.ts';
 import { wires } from './wires/wires.ts';
 
-const protocols: Readonly<Record<HostedName, () => MediaProtocol>> = {
-  twilio: createTwilioMedia,
-  telnyx: createTelnyxMedia,
-  plivo: () => createStreamMedia({ provider: 'plivo', linearIn: 'little-endian' }),
-  vobiz: () => createStreamMedia({ provider: 'vobiz', linearIn: 'big-endian' }),
-  cloudonix: createCloudonixMedia,
-  vonage: createVonageMedia,
-};
+const { byName } = createProviders({ clock: systemClock, random: systemRandom });
 
-export function protocolOf(provider: HostedName): MediaProtocol {
-  return protocols[provider]();
+export function protocolOf(name: HostedName): MediaProtocol {
+  const provider = byName(name);
+  if (provider === undefined || !isHosted(provider)) throw new Error(`${name} is not hosted`);
+  return provider.createMedia();
 }
 
 /** Credentials of no real account. */

@@ -7,7 +7,8 @@ import { systemClock } from '../../src/std/clock.ts';
 import type { MediaProtocol } from '../../src/telephony/provider/media-protocol.ts';
 import type { MediaListener } from '../../src/telephony/provider/media-session.ts';
 import type { ProviderRequest } from '../../src/telephony/provider/provider.ts';
-import { hostedRow } from '../fakes/hosted/hosted-rows.ts';
+import type { HostedRow } from '../fakes/hosted/hosted-fake.ts';
+import { hostedRows } from '../fakes/hosted/hosted-rows.ts';
 import { HEADER_BYTES } from '../load/caller/media-client.ts';
 import { protocolOf, streamOf } from '../load/gateway-end.ts';
 import { type CallStream, HOSTED, type HostedName } from '../load/wires/wire.ts';
@@ -118,63 +119,9 @@ describe.each(HOSTED)('media messages of %s', (provider) => {
   );
 });
 
-/** Bodies of each provider's webhooks. */
-const bodies: Readonly<Record<HostedName, readonly string[]>> = {
-  twilio: [
-    `CallSid=CA${'1'.repeat(32)}&AccountSid=AC${'2'.repeat(32)}&From=%2B14155550100&To=%2B14155550101&Direction=inbound&CallStatus=ringing`,
-    `CallSid=CA${'1'.repeat(32)}&AccountSid=AC${'2'.repeat(32)}&CallStatus=completed&SequenceNumber=3&CallDuration=7&Direction=outbound-api&CallbackSource=call-progress-events`,
-    `CallSid=CA${'1'.repeat(32)}&AccountSid=AC${'2'.repeat(32)}&AnsweredBy=machine_start`,
-  ],
-  telnyx: ['call.initiated', 'call.hangup', 'call.machine.detection.ended', 'streaming.failed'].map(
-    (type) =>
-      JSON.stringify({
-        data: {
-          ['record_type']: 'event',
-          ['event_type']: type,
-          id: 'e1',
-          ['occurred_at']: '2026-11-21T10:00:00.250000Z',
-          payload: {
-            ['call_control_id']: 'v3:abc',
-            ['connection_id']: '1293384261075731499',
-
-            from: '+14155550101',
-            to: '+14155550100',
-            direction: 'incoming',
-
-            ['hangup_cause']: 'user_busy',
-            ['sip_hangup_cause']: '486',
-            result: 'machine',
-          },
-        },
-        meta: { attempt: 1 },
-      }),
-  ),
-  plivo: xmlBodies(),
-  vobiz: xmlBodies(),
-  cloudonix: [
-    '{"CallSid":"c1","Session":"ffffffffffffffffffffffffffffffff","From":"100","To":"200","Direction":"inbound","CallStatus":"ringing","Domain":"acme.cloudonix.net","SessionData":{"token":"ffffffffffffffffffffffffffffffff"}}',
-    '{"id":4711,"domain":"acme.cloudonix.net","token":"ffffffffffffffffffffffffffffffff","status":"answer","callStartTime":1,"callAnswerTime":2,"callEndTime":9000}',
-    '{"call_id":"c1","domain":"acme.cloudonix.net","disposition":"BUSY","billsec":0,"session":{"token":"ffffffffffffffffffffffffffffffff"}}',
-  ],
-  vonage: [
-    '{"from":"14155550100","to":"14155550101","uuid":"aaaa-bbbb","conversation_uuid":"CON-1"}',
-    '{"from":"14155550100","to":"14155550101","uuid":"aaaa-bbbb","conversation_uuid":"CON-1","status":"completed","duration":"7","direction":"inbound"}',
-    '{"call_uuid":"aaaa-bbbb","status":"machine","sub_state":"beep_start"}',
-  ],
-};
-
-function xmlBodies(): string[] {
-  const common = 'CallUUID=97ceeb52&From=14155550100&To=14155550101&ParentAuthID=MA1';
-  return [
-    `${common}&Direction=inbound&CallStatus=ringing&Event=StartApp`,
-    `${common}&Direction=outbound&CallStatus=busy&Event=Hangup&HangupCauseCode=3010&Duration=0&ALegRequestUUID=97ceeb52`,
-    `${common}&Event=MachineDetection&Machine=true`,
-  ];
-}
-
 /** A body as the API gives it on: JSON that is none has no value. */
-function posted(provider: HostedName, body: string): ProviderRequest {
-  if (!bodies[provider][0]?.startsWith('{')) return formPost(URL, body);
+function posted({ webhooks }: HostedRow, body: string): ProviderRequest {
+  if (!webhooks[0]?.startsWith('{')) return formPost(URL, body);
   let json: unknown;
   try {
     json = JSON.parse(body);
@@ -184,22 +131,22 @@ function posted(provider: HostedName, body: string): ProviderRequest {
   return { ...bare(URL), method: 'POST', rawBody: Buffer.from(body), json };
 }
 
-describe.each(HOSTED)('webhooks of %s', (provider) => {
+describe.each(hostedRows)('webhooks of $name', (row) => {
   it(
     'are an event or WEBHOOK_MALFORMED',
     () => {
-      const { webhook } = hostedRow(provider).create({ clock: systemClock });
+      const { webhook } = row.create({ clock: systemClock });
       const sequence = new Sequence();
       const outcomes = new Outcomes();
       const kinds = new Set<string>();
       for (let nth = 0; nth < INPUTS; nth++) {
-        const request = posted(provider, mutated(bodies[provider], sequence));
+        const request = posted(row, mutated(row.webhooks, sequence));
         webhook.recognises(request);
         webhook.accountOf(request);
         outcomes.of(() => {
           const event = webhook.parse(request);
           kinds.add(event.kind);
-          if (!event.dedupeKey.startsWith(`${provider}:`)) throw new Error(event.dedupeKey);
+          if (!event.dedupeKey.startsWith(`${row.name}:`)) throw new Error(event.dedupeKey);
         });
       }
       outcomes.expectBoth(['WEBHOOK_MALFORMED']);

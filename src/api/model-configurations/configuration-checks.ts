@@ -22,8 +22,8 @@ import {
   checkServices,
   type ServiceToCheck,
   type ServiceVerdict,
-} from '../../speech/account/key-check.ts';
-import { voiceListOf } from '../../speech/account/voice-list-table.ts';
+} from '../../speech/account/service-check.ts';
+import { voiceListOf } from '../../speech/vendors/vendors.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import { SharedWork } from '../../std/shared-work.ts';
 import { FailureLimiter } from '../auth/attempt-limit.ts';

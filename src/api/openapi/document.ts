@@ -6,7 +6,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
-import { IGNORED_PROPERTIES } from '../../telephony/registry/configuration.ts';
+import { IGNORED_PROPERTIES } from '../../telephony/provider/provider-definition.ts';
 import { ERROR_CODES } from '../http/error-schema.ts';
 import { describeResponse, finishedSchemas } from './descriptions.ts';
 import { ErrorResponses } from './error-responses.ts';

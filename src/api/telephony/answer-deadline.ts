@@ -4,8 +4,11 @@
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import { withDeadline } from '../../std/deadline.ts';
-import { answerMsOf } from '../../telephony/provider/answer-time.ts';
-import type { HostedProvider, WebhookReply } from '../../telephony/provider/provider.ts';
+import {
+  answerMsOf,
+  type HostedProvider,
+  type WebhookReply,
+} from '../../telephony/provider/provider.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 
 const WHAT = "the answer to a call's webhook";

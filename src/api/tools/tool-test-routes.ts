@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { sendToolRequest, type ToolRequestDeps } from '../../call/session/dialogue/tool-request.ts';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
-import { failureOf } from '../../workflow/tools/http-status.ts';
+import { failureOf } from '../../workflow/tools/tool-request-builder.ts';
 import { openTool } from '../../workflow/tools/registry.ts';
 import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import type { ToolTrial } from '../../workflow/tools/tool-type.ts';

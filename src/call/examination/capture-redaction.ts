@@ -4,7 +4,7 @@
 // provider's parser accepts it: numbers have digits, host names are host names.
 
 import { isIPv6 } from 'node:net';
-import { isCredentialName } from '../../model/speech-services/schemas/description-secrets.ts';
+import { isCredentialName } from '../../model/speech-services/description-secrets.ts';
 import { isObject } from '../../std/json.ts';
 
 /** Shortest known value that is replaced: shorter ones could be words. */

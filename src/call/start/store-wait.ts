@@ -5,8 +5,7 @@
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import { answerMsOf } from '../../telephony/provider/answer-time.ts';
-import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { answerMsOf, isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 
 /** Longest wait of a call. Few callers let it ring for longer without an answer. */
 const WAIT_MS_MAX = 10_000;

@@ -5,7 +5,8 @@ import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { Finding, Pbx } from '../provider/pbx.ts';
-import type { PbxProvider, ProviderCapabilities } from '../provider/provider.ts';
+import type { PbxProvider } from '../provider/provider.ts';
+import { definePbx } from '../provider/provider-definition.ts';
 import { createRest, type Rest } from '../provider/rest-client.ts';
 import { AriConnections } from './ari-connections.ts';
 import { createAriControl } from './connection/control.ts';
@@ -21,7 +22,7 @@ import { legOpener } from './media/media-leg.ts';
 import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
 import { websocketTransports } from './media/websocket-transports.ts';
 import { type AriRequestTransport, createAriClient } from './rest/client.ts';
-import { type AriAccount, accountOf } from './rest/config.ts';
+import { type AriAccount, accountOf, ariCredentials } from './rest/config.ts';
 
 /** Longest call. Asterisk itself has no limit; the workflow's applies. */
 const CALL_S_MAX = 86_400;
@@ -37,18 +38,37 @@ export interface AriProviderOptions {
   log?: Log | undefined;
 }
 
-const CAPABILITIES: ProviderCapabilities = {
-  digitsOut: 'request',
-  closeEndsCall: true,
-  idempotentDial: false,
-  digitsIn: true,
-  answeringMachine: false,
-  transfer: ['cold', 'warm', 'refer'],
-  transferAwaits: 'answer',
-  callS: { max: CALL_S_MAX },
-};
+export const ariProvider = definePbx({
+  credentials: ariCredentials,
+  displayName: 'Asterisk (ARI)',
+  schemaName: 'ARI',
+  connectivity: 'sip',
+  docsUrl: 'https://docs.asterisk.org/Configuration/Interfaces/Asterisk-REST-Interface-ARI/',
+  accountIdField: null,
+  addressFields: ['ari_endpoint'],
+  readableKeys: ['stasis_app_name'],
+  mintKeys: (random) => ({ stasis_app_name: `patchbay_${random.bytes(6).toString('hex')}` }),
+  nestedSecrets: [
+    'external_pbx.agent_api.username',
+    'external_pbx.agent_api.password',
+    'external_pbx.non_agent_api.username',
+    'external_pbx.non_agent_api.password',
+  ],
+  callerIdOptional: true,
+  capabilities: {
+    digitsOut: 'request',
+    closeEndsCall: true,
+    idempotentDial: false,
+    digitsIn: true,
+    answeringMachine: false,
+    transfer: ['cold', 'warm', 'refer'],
+    transferAwaits: 'answer',
+    callS: { max: CALL_S_MAX },
+  },
+  create: createAri,
+});
 
-export function createAriProvider(options: AriProviderOptions): PbxProvider {
+function createAri(options: AriProviderOptions): Omit<PbxProvider, 'name' | 'capabilities'> {
   const { clock, random, packets, egress = createEgress() } = options;
   const incomingSockets = new IncomingSockets();
   const clients = new KnownPbxAddresses();
@@ -73,8 +93,6 @@ export function createAriProvider(options: AriProviderOptions): PbxProvider {
     random,
   });
   return {
-    name: 'ari',
-    capabilities: CAPABILITIES,
     formatAddress: (addressNormalized) => addressNormalized,
     control: createAriControl((account) => connections.reach(account)),
     pbx: {

@@ -1,15 +1,15 @@
-// Requests to Cloudonix' REST interface for one domain, within its budget, and the meaning of its refusals. Source:
-// providers §5.1, §5.8. Cloudonix documents statuses, but no shape of a refusal's body.
+// Requests to Cloudonix' REST interface for one domain, within its budget of ten requests in ten seconds, hang-ups and
+// reads included, and the meaning of its refusals. Source: providers §5.1, §5.8. Cloudonix documents statuses, but no
+// shape of a refusal's body.
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
-import { AccountBudgets, accountKey } from '../provider/account-budgets.ts';
+import { AccountBudgets, accountKey, RequestBudget } from '../provider/request-budget.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { type CloudonixConfig, cloudonixConfig } from './config.ts';
-import { domainBudget } from './request-budget.ts';
+import { type CloudonixConfig, cloudonixCredentials } from './config.ts';
 
 const provider = 'cloudonix';
 const BASE_URL = 'https://api.cloudonix.io';
@@ -106,7 +106,7 @@ function restRequest(config: CloudonixConfig, wanted: CloudonixRequest): RestReq
 
 /** The credentials by Cloudonix' schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): CloudonixConfig {
-  const config = cloudonixConfig.safeParse({ ...credentials, provider });
+  const config = cloudonixCredentials.schema.safeParse({ ...credentials, provider });
   if (!config.success) throw new GatewayError('PROVIDER_AUTH', { provider }, config.error);
   return config.data;
 }
@@ -140,4 +140,29 @@ function faultOf(body: unknown): ProviderFault {
  *  request. */
 function classOf(sentence: string | undefined): ProviderFault['class'] {
   return /\bdestination\b/i.test(sentence ?? '') ? 'destination' : undefined;
+}
+
+/** Cloudonix' limit. */
+export const REQUESTS_MAX = 10;
+/** A little longer than Cloudonix' ten seconds: requests do not all take equally long to arrive. */
+export const WINDOW_MS = 10_500;
+/** Requests of the limit that only urgent ones may use. */
+export const RESERVED_REQUESTS = 3;
+/** Longest queue. Fewer requests than these start within the longest wait. */
+const WAITING_MAX = 50;
+
+export function domainBudget({
+  clock,
+  requestsMax = REQUESTS_MAX,
+}: {
+  clock: Clock;
+  requestsMax?: number;
+}): RequestBudget {
+  const words = `the ${REQUESTS_MAX} requests in 10 seconds that a domain may send`;
+  const limit = { requestsMax, windowMs: WINDOW_MS, reserved: RESERVED_REQUESTS, words };
+  return new RequestBudget({
+    clock,
+    provider: 'cloudonix',
+    limit: { ...limit, waitingMax: WAITING_MAX },
+  });
 }

@@ -1,14 +1,13 @@
-// Cloudonix' credentials: schema, form and secrets. Source: specification §2.2 (variant a), contract §4.2.
+// Cloudonix' credentials: what is checked and what a form shows. Source: specification §2.2 (variant a), contract §4.2.
 
 import { z } from 'zod';
 import {
   apiBaseUrlField,
+  credentialsOf,
   fieldFacts,
   optionalTextField,
-  type ProviderVariant,
-  providerField,
   textField,
-} from '../provider/configuration-variant.ts';
+} from '../provider/configuration-fields.ts';
 
 const DOMAIN_SUFFIX = '.cloudonix.net';
 
@@ -18,7 +17,7 @@ export function fullDomain(name: string): string {
   return lower.includes('.') ? lower : `${lower}${DOMAIN_SUFFIX}`;
 }
 
-const fields = {
+export const cloudonixCredentials = credentialsOf('cloudonix', {
   bearer_token: textField({
     label: 'API token',
     type: 'password',
@@ -48,19 +47,8 @@ const fields = {
     description: 'Only for a Cloudonix platform of your own: the address of its REST interface.',
     placeholder: 'https://api.cloudonix.io',
   }),
-};
-const provider = providerField('cloudonix');
-
-export const cloudonixConfig = z.object({
-  provider,
-  ...fields,
-  application_name: fields.application_name.default(null),
-  application_key: fields.application_key.default(null),
-  api_base_url: fields.api_base_url.default(null),
 });
-export type CloudonixConfig = z.infer<typeof cloudonixConfig>;
-
-export const cloudonixConfigPatch = z.object(fields).partial().extend({ provider });
+export type CloudonixConfig = z.infer<typeof cloudonixCredentials.schema>;
 
 const TEXT_MAX = 255;
 /** Settings of one trunk, our own and those that clients store there. */
@@ -68,24 +56,10 @@ const SETTINGS_MAX = 20;
 const optionalText = z.string().trim().min(1).max(TEXT_MAX).optional();
 
 /** The trunk's destination and the domain of its calls; anything else is stored unchanged. */
-const trunkSettings = z
+export const cloudonixTrunkSettings = z
   .object({ region: optionalText, sip_domain: optionalText })
   .catchall(z.union([z.string().max(TEXT_MAX), z.number(), z.boolean(), z.null()]))
   .refine(
     (settings) => Object.keys(settings).length <= SETTINGS_MAX,
     `must have at most ${SETTINGS_MAX} keys`,
   );
-
-export const cloudonixVariant: ProviderVariant = {
-  displayName: 'Cloudonix',
-  connectivity: 'sip',
-  webhookKeyField: 'application_key',
-  accountIdField: 'domain_id',
-  fields,
-  readableKeys: ['application_id'],
-  nestedSecrets: [],
-  addressFields: ['api_base_url'],
-  secretDestination: { field: 'api_base_url', secret: 'bearer_token' },
-  trunkSettings,
-  docsUrl: 'https://developers.cloudonix.com/',
-};

@@ -5,15 +5,14 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import { unreadableAnswer } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { conferenceDocument, dialDocument } from '../twiml/documents.ts';
-import { createCloudonixApplications } from './applications.ts';
+import { conferenceDocument, dialDocument } from '../twiml/twiml-documents.ts';
+import { createCloudonixApplications, createCloudonixNumbers } from './account.ts';
 import {
   answerOf,
   type CloudonixClient,
   type CloudonixRequest,
   checkedCredentials,
 } from './client.ts';
-import { createCloudonixNumbers } from './numbers.ts';
 import { durationOf, sessionFacts, statusOf, TOKEN } from './session-status.ts';
 import { withProof } from './webhook-proof.ts';
 

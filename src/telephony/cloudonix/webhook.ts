@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
-import { rejectDocument, streamDocument, xmlReply } from '../twiml/documents.ts';
+import { rejectDocument, streamDocument, xmlReply } from '../twiml/twiml-documents.ts';
 import { fullDomain } from './config.ts';
 import {
   durationOf,

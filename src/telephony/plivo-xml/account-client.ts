@@ -1,11 +1,12 @@
 // One JSON request to an account at Plivo or Vobiz: address, headers, and the meaning of errors. Their differences are
-// in `AccountInterface`. The requests: calls.ts, applications.ts, and each provider's numbers.ts. Source:
+// in `AccountInterface`. The requests: calls.ts, account.ts, and each provider's account.ts. Source:
 // plivo.com/docs/voice/api, docs.vobiz.ai
 
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import {
   contentOf,
@@ -24,7 +25,7 @@ export interface Account {
 }
 
 export interface AccountInterface<A extends Account = Account> {
-  provider: 'plivo' | 'vobiz';
+  provider: ProviderName;
   schema: z.ZodType<A>;
   /** Base URL without a trailing slash. */
   baseUrl: string;
@@ -49,7 +50,7 @@ export interface AccountRequest {
 
 /** The answer's fields are read by `schema`, the errors are the provider's. */
 export interface AccountClient<A extends Account = Account> {
-  readonly provider: 'plivo' | 'vobiz';
+  readonly provider: ProviderName;
   /** The account of the credentials. Throws PROVIDER_AUTH if they do not match this provider's schema. */
   account(credentials: ProviderCredentials): A;
   /** Sends one request; any status is an answer. Fails as `Rest.send` does. */

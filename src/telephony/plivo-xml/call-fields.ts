@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { CallStatus } from '../../model/provider.ts';
+import type { CallStatus, ProviderName } from '../../model/provider.ts';
 import type { ProviderEvent, ProviderRequest } from '../provider/provider.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. A webhook has about 30 short fields. */
@@ -83,7 +83,7 @@ export function secondsOf(value: unknown): number | null {
 }
 
 export interface FormReading {
-  provider: 'plivo' | 'vobiz';
+  provider: ProviderName;
   /** Country that completes national numbers. Default: none. */
   toCountry?: string;
 }

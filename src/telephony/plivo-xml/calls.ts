@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallsToJoin, DialRequest, DialResult, TransferTarget } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { AccountClient, AccountRequest } from './account-client.ts';
-import { conferenceUrl, isDialableByXml, transferUrl } from './documents.ts';
+import { conferenceUrl, isDialableByXml, transferUrl } from './xml-documents.ts';
 
 /** Id of the dial, or a list of one id: some answers have a list, although one number is dialled. */
 const requestId = z.union([z.string().min(1), z.tuple([z.string().min(1)], z.string())]);

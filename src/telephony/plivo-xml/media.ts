@@ -5,6 +5,7 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { ProviderName } from '../../model/provider.ts';
 import { AudioMessageReader } from '../provider/audio-message-reader.ts';
 import {
   AudioMessageLayout,
@@ -60,7 +61,7 @@ type Start = Extract<Envelope, { event: 'start' }>['start'];
 type Media = Extract<Envelope, { event: 'media' }>['media'];
 
 export interface StreamMediaOptions {
-  provider: 'plivo' | 'vobiz';
+  provider: ProviderName;
   /** Byte order of received linear audio. Both providers expect little endian. */
   linearIn: 'little-endian' | 'big-endian';
 }

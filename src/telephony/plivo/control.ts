@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import type { CallStatus } from '../../model/provider.ts';
+import { accountNumbers, ensureApplication } from '../plivo-xml/account.ts';
 import type { AccountClient } from '../plivo-xml/account-client.ts';
 import { outcomeOf, secondsOf, statusOf } from '../plivo-xml/call-fields.ts';
 import {
@@ -14,13 +15,11 @@ import {
   pressKeys,
   redirectCall,
 } from '../plivo-xml/calls.ts';
-import { createNumbers } from '../plivo-xml/numbers.ts';
 import type { CallSnapshot, DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { createPlivoClient } from './client.ts';
+import { createPlivoClient, plivoNumbers } from './account.ts';
 import type { PlivoConfig } from './config.ts';
-import { plivoNumbers } from './numbers.ts';
 
 /** Plivo's own limits, in seconds. */
 const RING_S_MAX = 600;
@@ -51,7 +50,10 @@ const records = z.object({ objects: z.array(record) });
 export function createPlivoControl(rest: Rest): ProviderControl {
   const client = createPlivoClient(rest);
   return {
-    ...createNumbers(client, plivoNumbers),
+    ...accountNumbers(client, plivoNumbers).control,
+
+    ensureApplication: (credentials, wanted, signal) =>
+      ensureApplication(client, { credentials, wanted, signal }),
 
     dial(credentials, request, signal) {
       const limits = { ringS: RING_S_MAX, callS: PLIVO_CALL_S_MAX };

@@ -1,8 +1,7 @@
 // Requests for accounts, within the provider's limit for one account and after the pause that it requests (429 with
 // Retry-After). A request that was refused for that reason had no effect, and is sent once more.
 
-import { AccountBudgets } from './account-budgets.ts';
-import { RequestBudget, type RequestLimit } from './request-budget.ts';
+import { AccountBudgets, RequestBudget, type RequestLimit } from './request-budget.ts';
 import { createRest, type Rest, type RestOptions } from './rest-client.ts';
 
 const TOO_MANY = 429;

@@ -71,13 +71,3 @@ export function balanceOf(
     ? { amount, currency: currency || null }
     : null;
 }
-
-/** Runs `work` for one item after the other, within a provider's budget of requests. */
-export async function inTurn<T, R>(
-  items: readonly T[],
-  ask: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
-  for (const item of items) results.push(await ask(item));
-  return results;
-}

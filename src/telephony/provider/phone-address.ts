@@ -1,8 +1,8 @@
 // Phone addresses in one comparable form: `+` and digits, a SIP URI, or an extension of a PBX; and the form that is
 // dialled. The rule of every number: of starts, contact files, transfers and stored numbers. A provider's request
 // format is TelephonyProvider.formatAddress.
-// Source: contract §4.3; trunk prefixes and lengths from libphonenumber's metadata; SIP URIs from sip-uri.ts; tel URIs
-// from RFC 3966.
+// Source: contract §4.3; trunk prefixes and lengths from libphonenumber's metadata; SIP URIs from RFC
+// 3261, 19.1.4 and 25.1, without the default port; tel URIs from RFC 3966.
 
 import {
   type CountryCode,
@@ -10,7 +10,6 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/min';
 import type { AddressType, PhoneNumber } from '../../model/telephony.ts';
-import { sipUriForm } from './sip-uri.ts';
 
 export interface NormalAddress {
   normalized: string;
@@ -196,4 +195,42 @@ export function calledNumberOf<N extends PhoneNumber>(
     ({ countryCode, addressNormalized }) =>
       countryCode !== null && inCountry.get(countryCode) === addressNormalized,
   );
+}
+
+const SIP =
+  /^(sips?):(?:([^\s@<>"]+)@)?(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(\d{1,5}))?(;[^\s<>"?]*)?(\?[^\s<>"]*)?$/i;
+const defaultPort: Readonly<Record<string, string>> = { sip: '5060', sips: '5061' };
+const ESCAPED = /%[0-9a-f]{2}/gi;
+/** Characters that mean the same with and without an escape (RFC 3986, 2.3). */
+const UNRESERVED = /[A-Za-z0-9._~-]/;
+
+/** Equal for URIs that address the same: the user keeps its case, other parts do not depend on it; parameters and
+ *  headers are in one order. Undefined for what is not a SIP URI. */
+function sipUriForm(text: string): string | undefined {
+  const parts = SIP.exec(text);
+  if (parts === null) return undefined;
+  const [, scheme = '', user, host = '', port, parameters = '', headers = ''] = parts;
+  const lowerScheme = scheme.toLowerCase();
+  const at = user === undefined ? '' : `${unescaped(user)}@`;
+  const shownPort = port === undefined || port === defaultPort[lowerScheme] ? '' : `:${port}`;
+  const shownParameters = inOrder(parameters.slice(1).toLowerCase(), ';');
+  const shownHeaders = inOrder(headers.slice(1), '&');
+  return [
+    `${lowerScheme}:${at}${host.toLowerCase()}${shownPort}`,
+    shownParameters === '' ? '' : `;${shownParameters}`,
+    shownHeaders === '' ? '' : `?${shownHeaders}`,
+  ].join('');
+}
+
+function inOrder(list: string, separator: string): string {
+  const parts = list.split(separator).filter((part) => part !== '');
+  return parts.map(unescaped).sort().join(separator);
+}
+
+/** Without escapes that have no effect; the digits of the others are capitals. */
+function unescaped(text: string): string {
+  return text.replace(ESCAPED, (escaped) => {
+    const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+    return UNRESERVED.test(character) ? character : escaped.toUpperCase();
+  });
 }

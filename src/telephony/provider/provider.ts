@@ -347,3 +347,11 @@ export function recognisedBy(
 export function isHosted(provider: TelephonyProvider): provider is HostedProvider {
   return 'webhook' in provider;
 }
+
+/** Time that a provider waits which does not document it. */
+const UNKNOWN_MS = 8_000;
+
+/** Latest answer to a call's webhook, in milliseconds. */
+export function answerMsOf(provider: HostedProvider | undefined): number {
+  return provider?.capabilities.answerMsMax ?? UNKNOWN_MS;
+}

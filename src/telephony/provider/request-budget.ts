@@ -1,8 +1,9 @@
-// Request budget of one account at a provider: a number of requests in a time window, and none while the provider
-// requests a pause. Further requests queue. Urgent ones have a share of the budget and a queue of their own, and wait
-// only for pauses that an urgent request received, so that a campaign's dials do not delay a hang-up. Other processes
-// with the same account are not counted: the provider answers 429 then.
+// Request budgets by account: a number of requests in a time window, and none while the provider requests a pause.
+// Further requests queue. Urgent ones have a share of the budget and a queue of their own, and wait only for pauses
+// that an urgent request received, so that a campaign's dials do not delay a hang-up. Other processes with the same
+// account are not counted: the provider answers 429 then. Idle budgets are removed when there are too many.
 
+import { createHash } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
@@ -140,5 +141,34 @@ export class RequestBudget {
     const words = this.#limit?.words ?? 'the requests that an account may send now';
     const reason = `${words} are used up`;
     return new GatewayError('PROVIDER_CAPACITY', { provider: this.#provider, action, reason });
+  }
+}
+
+/** Accounts whose budget is kept in memory. */
+const BUDGETS_MAX = 1_000;
+
+/** Key of an account's budget. `address`: the account at its provider, which others may know. The key includes a hash
+ *  of the secret, so a sender without it does not use up the owner's budget. */
+export function accountKey(address: string, secret: string): string {
+  return `${address} ${createHash('sha256').update(secret).digest('hex')}`;
+}
+
+export class AccountBudgets {
+  readonly #create: () => RequestBudget;
+  readonly #budgets = new Map<string, RequestBudget>();
+
+  constructor(create: () => RequestBudget) {
+    this.#create = create;
+  }
+
+  of(account: string): RequestBudget {
+    const known = this.#budgets.get(account);
+    if (known !== undefined) return known;
+    if (this.#budgets.size >= BUDGETS_MAX) {
+      for (const [key, budget] of this.#budgets) if (budget.isIdle) this.#budgets.delete(key);
+    }
+    const budget = this.#create();
+    this.#budgets.set(account, budget);
+    return budget;
   }
 }

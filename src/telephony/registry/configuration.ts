@@ -5,71 +5,32 @@ import { z } from 'zod';
 import type { ProviderName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';
 import type { Random } from '../../std/random.ts';
-import { ariConfig, ariConfigPatch, ariVariant } from '../ari/rest/config.ts';
-import { cloudonixConfig, cloudonixConfigPatch, cloudonixVariant } from '../cloudonix/config.ts';
-import { plivoConfig, plivoConfigPatch, plivoVariant } from '../plivo/config.ts';
-import {
-  type Connectivity,
-  type FieldFacts,
-  type FieldOption,
-  fieldFacts,
-  type ProviderVariant,
-} from '../provider/configuration-variant.ts';
+import { type FieldFacts, type FieldOption, factsOf } from '../provider/configuration-fields.ts';
+import type { Connectivity } from '../provider/provider-definition.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { telnyxConfig, telnyxConfigPatch, telnyxVariant } from '../telnyx/config.ts';
-import { twilioConfig, twilioConfigPatch, twilioVariant } from '../twilio/config.ts';
-import { vobizConfig, vobizConfigPatch, vobizVariant } from '../vobiz/config.ts';
-import { vonageConfig, vonageConfigPatch, vonageVariant } from '../vonage/config.ts';
+import { definitionOf, definitions } from './registry.ts';
 
 /** Schema key for forms that are accepted in addition to those of the check, for the API's description. */
 export const OTHER_FORMS = 'x-other-forms';
 
-/** Schema key for properties that are accepted and dropped, for the API's description. */
-export const IGNORED_PROPERTIES = 'x-ignored-properties';
-
-/** Properties that old clients send. Numbers are phone numbers of a configuration, with operations of their own. */
-const ignored = {
-  from_numbers: {
-    description:
-      'Accepted and ignored: numbers are phone numbers of the configuration (`createPhoneNumber`).',
-  },
-};
-
-const schemaNames: Readonly<Record<ProviderName, string>> = {
-  ari: 'ARI',
-  cloudonix: 'Cloudonix',
-  plivo: 'Plivo',
-  telnyx: 'Telnyx',
-  twilio: 'Twilio',
-  vobiz: 'Vobiz',
-  vonage: 'Vonage',
-};
-
 /** The variant of each value of `provider`, for the API's description. */
 function discriminator(kind: 'Request' | 'Update') {
   const mapping = Object.fromEntries(
-    Object.entries(schemaNames).map(([provider, name]) => [
-      provider,
-      `#/components/schemas/${name}Configuration${kind}`,
+    definitions.map(({ name, displayName, schemaName = displayName }) => [
+      name,
+      `#/components/schemas/${schemaName}Configuration${kind}`,
     ]),
   );
   return { discriminator: { propertyName: 'provider', mapping } };
 }
 
-function named(provider: ProviderName, kind: 'Request' | 'Update') {
-  return { id: `${schemaNames[provider]}Configuration${kind}`, [IGNORED_PROPERTIES]: ignored };
-}
+const [first, ...others] = definitions;
 
 /** A whole configuration: defaults filled in, unknown keys (`from_numbers` among them) dropped. */
 export const configurationSchema = z
   .discriminatedUnion('provider', [
-    ariConfig.meta(named('ari', 'Request')),
-    cloudonixConfig.meta(named('cloudonix', 'Request')),
-    plivoConfig.meta(named('plivo', 'Request')),
-    telnyxConfig.meta(named('telnyx', 'Request')),
-    twilioConfig.meta(named('twilio', 'Request')),
-    vobizConfig.meta(named('vobiz', 'Request')),
-    vonageConfig.meta(named('vonage', 'Request')),
+    first.requestSchema(),
+    ...others.map((each) => each.requestSchema()),
   ])
   .meta(discriminator('Request'));
 
@@ -77,26 +38,11 @@ export const configurationSchema = z
  *  optional one. Secrets may be masks: see `restoreMasked`. */
 export const configurationPatchSchema = z
   .discriminatedUnion('provider', [
-    ariConfigPatch.meta(named('ari', 'Update')),
-    cloudonixConfigPatch.meta(named('cloudonix', 'Update')),
-    plivoConfigPatch.meta(named('plivo', 'Update')),
-    telnyxConfigPatch.meta(named('telnyx', 'Update')),
-    twilioConfigPatch.meta(named('twilio', 'Update')),
-    vobizConfigPatch.meta(named('vobiz', 'Update')),
-    vonageConfigPatch.meta(named('vonage', 'Update')),
+    first.updateSchema(),
+    ...others.map((each) => each.updateSchema()),
   ])
   .meta(discriminator('Update'));
 export type ProviderConfigurationPatch = z.infer<typeof configurationPatchSchema>;
-
-const variants: Record<ProviderName, ProviderVariant> = {
-  ari: ariVariant,
-  cloudonix: cloudonixVariant,
-  plivo: plivoVariant,
-  telnyx: telnyxVariant,
-  twilio: twilioVariant,
-  vobiz: vobizVariant,
-  vonage: vonageVariant,
-};
 
 /** One form field. Wire shape of the contract (§4.1). */
 export interface ProviderField {
@@ -122,40 +68,33 @@ export interface ProviderMetadata {
 }
 
 /** All providers' forms, sorted by name. */
-export const providerMetadata: readonly ProviderMetadata[] = configurationSchema.options.map(
-  ({ shape }) => {
-    const provider = shape.provider.value;
-    const variant = variants[provider];
-    return {
-      provider,
-      display_name: variant.displayName,
-      connectivity: variant.connectivity,
-      fields: Object.entries(variant.fields).map(([name, schema]) =>
-        formField(name, schema, isRequired(shape, name)),
-      ),
-      docs_url: variant.docsUrl,
-    };
-  },
+export const providerMetadata: readonly ProviderMetadata[] = definitions.map(
+  ({ name: provider, displayName, connectivity, fields, docsUrl }) => ({
+    provider,
+    display_name: displayName,
+    connectivity,
+    fields: Object.entries(fields).flatMap(([name, field]) => formField(name, field) ?? []),
+    docs_url: docsUrl,
+  }),
 );
 
-function isRequired(shape: Readonly<Record<string, z.ZodType>>, name: string): boolean {
-  return shape[name]?.safeParse(undefined).success === false;
-}
-
-function formField(name: string, schema: z.ZodType, required: boolean): ProviderField {
-  const facts = fieldFacts.get(schema);
-  return {
-    name,
-    label: facts?.label ?? name,
-    type: facts?.type ?? 'text',
-    required,
-    sensitive: facts?.sensitive ?? false,
-    description: facts?.description ?? null,
-    placeholder: facts?.placeholder ?? null,
-    options: facts?.options === undefined ? null : [...facts.options],
-    visible_when: null,
-    section: null,
-  };
+/** Undefined for a field that no form shows. */
+function formField(name: string, field: z.ZodType): ProviderField | undefined {
+  const facts = factsOf(field);
+  return (
+    facts && {
+      name,
+      label: facts.label,
+      type: facts.type,
+      required: !field.safeParse(undefined).success,
+      sensitive: facts.sensitive ?? false,
+      description: facts.description ?? null,
+      placeholder: facts.placeholder ?? null,
+      options: facts.options === undefined ? null : [...facts.options],
+      visible_when: null,
+      section: null,
+    }
+  );
 }
 
 const secretFields = new Map<ProviderName, readonly string[]>(
@@ -163,7 +102,7 @@ const secretFields = new Map<ProviderName, readonly string[]>(
     provider,
     [
       ...fields.filter(({ sensitive }) => sensitive).map(({ name }) => name),
-      ...variants[provider].nestedSecrets,
+      ...(definitionOf(provider).nestedSecrets ?? []),
     ],
   ]),
 );
@@ -174,24 +113,24 @@ export function secretFieldsOf(provider: ProviderName): readonly string[] {
 }
 
 export function connectivityOf(provider: ProviderName): Connectivity {
-  return variants[provider].connectivity;
+  return definitionOf(provider).connectivity;
 }
 
 /** Values that the gateway stores in addition when a configuration is created. */
 export function mintCredentials(provider: ProviderName, random: Random): ProviderCredentials {
-  return variants[provider].mintKeys?.(random) ?? {};
+  return definitionOf(provider).mintKeys?.(random) ?? {};
 }
 
 /** Whether calls require a number of the configuration as the caller. Contract §4.1. */
 export function needsCallerId(provider: ProviderName): boolean {
-  return variants[provider].callerIdOptional !== true;
+  return definitionOf(provider).callerIdOptional !== true;
 }
 
 /** The schema of trunk settings; undefined where the provider has no trunks. */
 export function trunkSettingsOf(
   provider: ProviderName,
 ): z.ZodType<Record<string, unknown>> | undefined {
-  return variants[provider].trunkSettings;
+  return definitionOf(provider).trunkSettings;
 }
 
 /** The account's identifier in webhooks, or null if they have none or it is unknown. */
@@ -199,14 +138,14 @@ export function accountIdOf(
   provider: ProviderName,
   credentials: ProviderCredentials,
 ): string | null {
-  const field = variants[provider].accountIdField;
+  const field = definitionOf(provider).accountIdField;
   const value = field === null ? null : credentials[field];
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
 /** The fields that verify webhooks, of providers that have one beside their credentials. */
 export const webhookKeys: readonly { provider: ProviderName; field: string }[] = providerMetadata
-  .map(({ provider }) => ({ provider, field: variants[provider].webhookKeyField ?? '' }))
+  .map(({ provider }) => ({ provider, field: definitionOf(provider).webhookKeyField ?? '' }))
   .filter(({ field }) => field !== '');
 
 /** The field that verifies webhooks, if the credentials lack it. */
@@ -214,7 +153,7 @@ export function missingWebhookKey(
   provider: ProviderName,
   credentials: ProviderCredentials,
 ): string | undefined {
-  const field = variants[provider].webhookKeyField;
+  const field = definitionOf(provider).webhookKeyField;
   return field !== undefined && !credentials[field] ? field : undefined;
 }
 
@@ -223,7 +162,7 @@ export function addressesOf(
   provider: ProviderName,
   credentials: ProviderCredentials,
 ): { field: string; url: string }[] {
-  return (variants[provider].addressFields ?? []).flatMap((field) => {
+  return definitionOf(provider).addressFields.flatMap((field) => {
     const url = credentials[field];
     return typeof url === 'string' && url !== '' ? [{ field, url }] : [];
   });
@@ -245,7 +184,7 @@ export function maskCredentials(
   provider: ProviderName,
   credentials: ProviderCredentials,
 ): ProviderCredentials {
-  const { fields, readableKeys } = variants[provider];
+  const { fields, readableKeys = [] } = definitionOf(provider);
   const visible: ProviderCredentials = {};
   for (const key of [...Object.keys(fields), ...readableKeys]) {
     if (key in credentials) visible[key] = structuredClone(credentials[key]);
@@ -297,7 +236,7 @@ export function misdirected(
   incoming: ProviderCredentials,
   stored: ProviderCredentials,
 ): { field: string; secret: string } | undefined {
-  const destination = variants[provider].secretDestination;
+  const destination = definitionOf(provider).secretDestination;
   if (destination === undefined) return undefined;
   const { field, secret } = destination;
   const moved = field in incoming && (incoming[field] ?? null) !== (stored[field] ?? null);

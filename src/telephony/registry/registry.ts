@@ -1,4 +1,4 @@
-// The telephony providers that are built, by name. One row each.
+// The list of telephony providers, and the providers built of it.
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
@@ -6,25 +6,37 @@ import type { ProviderName } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { PacketMedia } from '../ari/media/packet-transports.ts';
-import { createAriProvider } from '../ari/provider.ts';
-import { createCloudonixProvider } from '../cloudonix/provider.ts';
-import { createPlivoProvider } from '../plivo/provider.ts';
+import { ariProvider } from '../ari/provider.ts';
+import { cloudonixProvider } from '../cloudonix/provider.ts';
+import { plivoProvider } from '../plivo/provider.ts';
 import {
   type HostedProvider,
   isHosted,
   type PbxProvider,
   type TelephonyProvider,
 } from '../provider/provider.ts';
+import type { ProviderDefinition } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
-import { createTelnyxProvider } from '../telnyx/provider.ts';
-import { createTwilioProvider } from '../twilio/provider.ts';
-import { createVobizProvider } from '../vobiz/provider.ts';
-import { createVonageProvider } from '../vonage/provider.ts';
+import { telnyxProvider } from '../telnyx/provider.ts';
+import { twilioProvider } from '../twilio/provider.ts';
+import { vobizProvider } from '../vobiz/provider.ts';
+import { vonageProvider } from '../vonage/provider.ts';
+
+/** Every provider, once, in the order of their names. */
+export const definitions = [
+  ariProvider,
+  cloudonixProvider,
+  plivoProvider,
+  telnyxProvider,
+  twilioProvider,
+  vobizProvider,
+  vonageProvider,
+] as const;
 
 export interface Providers {
   /** Undefined for a provider that this version does not support. */
   byName(name: ProviderName): TelephonyProvider | undefined;
-  /** The order in which webhooks are matched (`recognises`): Cloudonix before Twilio, Vobiz before Plivo. */
+  /** Of one webhook's `recognises` at most one is true: who borrows another's fields is told by its own headers. */
   readonly hosted: readonly HostedProvider[];
   readonly pbx: readonly PbxProvider[];
 }
@@ -40,29 +52,23 @@ export function createProviders(options: {
   /** Log for events that belong to no call and no connection. */
   log?: Log;
 }): Providers {
-  const { clock, random, packets, egress, log } = options;
-  const hosted = Object.values(creators).map((create) => create({ clock, egress }));
-  return providersOf([createAriProvider({ clock, random, packets, egress, log }), ...hosted]);
+  return providersOf(definitions.map((each) => each.create(options)));
 }
-
-/** Constructors of hosted providers, in the order of `Providers.hosted`. */
-const creators: Readonly<
-  Record<Exclude<ProviderName, 'ari'>, (options: HostedOptions) => HostedProvider>
-> = {
-  cloudonix: createCloudonixProvider,
-  telnyx: createTelnyxProvider,
-  vobiz: createVobizProvider,
-  plivo: createPlivoProvider,
-  twilio: createTwilioProvider,
-  vonage: createVonageProvider,
-};
 
 /** A separate instance, such as for one call whose requests are observed. Undefined for a PBX. */
 export function createHostedProvider(
   name: ProviderName,
   options: HostedOptions,
 ): HostedProvider | undefined {
-  return name === 'ari' ? undefined : creators[name](options);
+  const definition = definitions.find((each) => each.name === name);
+  return definition?.kind === 'hosted' ? definition.create(options) : undefined;
+}
+
+/** Does not compile while a name has no definition. */
+export function definitionOf(name: (typeof definitions)[number]['name']): ProviderDefinition {
+  const found = definitions.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no provider ${name}`);
+  return found;
 }
 
 export function providersOf(all: readonly TelephonyProvider[]): Providers {

@@ -3,11 +3,11 @@
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestRequest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, incompleteCredentials, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { type TelnyxConfig, telnyxConfig } from './config.ts';
+import { type TelnyxConfig, telnyxCredentials } from './config.ts';
 
 const provider = 'telnyx' as const;
 const BASE_URL = 'https://api.telnyx.com';
@@ -71,7 +71,7 @@ export function createTelnyxClient(rest: Rest): TelnyxClient {
 
 /** The credentials by Telnyx' schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): TelnyxConfig {
-  const config = telnyxConfig.safeParse({ ...credentials, provider });
+  const config = telnyxCredentials.schema.safeParse({ ...credentials, provider });
   if (!config.success) throw incompleteCredentials(provider, config.error);
   return config.data;
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { AnswerRequest, DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { ProviderCredentials, RejectReason } from '../provider/terms.ts';
-import { ensureApplication } from './application.ts';
+import { createTelnyxNumbers, ensureApplication } from './account.ts';
 import {
   checkedCredentials,
   dataOf,
@@ -15,7 +15,6 @@ import {
   type TelnyxRequest,
 } from './client.ts';
 import type { TelnyxConfig } from './config.ts';
-import { createTelnyxNumbers } from './numbers.ts';
 import { clientState, SILENCE_WHEN_IDLE, streamSettings } from './stream-settings.ts';
 
 /** Telnyx' own limits, in seconds. */
@@ -41,7 +40,7 @@ const active = z.array(
 
 export function createTelnyxControl(client: TelnyxClient): ProviderControl {
   return {
-    ...createTelnyxNumbers(client),
+    ...createTelnyxNumbers(client).control,
     ...callQueries(client),
 
     async dial(credentials, request, signal) {

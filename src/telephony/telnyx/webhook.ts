@@ -1,6 +1,8 @@
-// Telnyx' webhooks: detects and decodes them, and answers them by commands. Deliveries are unordered and repeated.
-// Source: developers.telnyx.com, voice webhooks (API v2); providers §2.2, §2.4.
+// Telnyx' webhooks: detects, verifies and decodes them, and answers them by commands. The Ed25519 signature covers the
+// time and the body, not the URL, so the run in its path is compared with that in the body. Deliveries are unordered and
+// repeated. Source: developers.telnyx.com, voice webhooks (API v2); providers §2.2, §2.4, §2.5, RFC 8032.
 
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
@@ -12,9 +14,9 @@ import type {
   ProviderWebhook,
   WebhookReply,
 } from '../provider/provider.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
 import type { TelnyxClient } from './client.ts';
 import { connectCall, rejectCall } from './control.ts';
-import { isSigned } from './signature.ts';
 import { idIn } from './stream-settings.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Telnyx sends about 25 short fields. */
@@ -196,4 +198,35 @@ function rawOf({ event_type, id, occurred_at, payload }: Envelope): Record<strin
 
 function malformed({ rawBody }: ProviderRequest): GatewayError {
   return new GatewayError('WEBHOOK_MALFORMED', { provider: 'telnyx', bytes: rawBody.length });
+}
+
+/** Largest age of a webhook, and largest lead over our clock, in seconds. */
+const TOLERANCE_S = 300;
+const KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+/** SubjectPublicKeyInfo of an Ed25519 key, before the key itself (RFC 8410). */
+const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Whether the account's key signed the request, within five minutes of `nowMs`. */
+export function isSigned(
+  { headers, rawBody }: ProviderRequest,
+  credentials: ProviderCredentials,
+  nowMs: number,
+): boolean {
+  const timestamp = headers['telnyx-timestamp'];
+  const given = headers['telnyx-signature-ed25519'];
+  const key = publicKeyOf(credentials['webhook_public_key']);
+  if (key === undefined || given === undefined || timestamp === undefined) return false;
+  if (!/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(nowMs / 1_000 - Number(timestamp)) > TOLERANCE_S) return false;
+  const signature = Buffer.from(given, 'base64');
+  if (signature.length !== SIGNATURE_BYTES) return false;
+  return verify(null, Buffer.concat([Buffer.from(`${timestamp}|`), rawBody]), key, signature);
+}
+
+function publicKeyOf(value: unknown): KeyObject | undefined {
+  if (typeof value !== 'string') return undefined;
+  const raw = Buffer.from(value, 'base64');
+  if (raw.length !== KEY_BYTES) return undefined;
+  return createPublicKey({ key: Buffer.concat([SPKI_HEAD, raw]), format: 'der', type: 'spki' });
 }

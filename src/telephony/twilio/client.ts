@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
 import {
   contentOf,
@@ -14,7 +14,7 @@ import {
   unreadableAnswer,
 } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { type TwilioConfig, twilioConfig } from './config.ts';
+import { type TwilioConfig, twilioCredentials } from './config.ts';
 
 const provider = 'twilio' as const;
 const BASE_URL = 'https://api.twilio.com';
@@ -78,7 +78,7 @@ export function createTwilioClient(rest: Rest): TwilioClient {
 
 /** The credentials by Twilio's schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): TwilioConfig {
-  const config = twilioConfig.safeParse({ ...credentials, provider });
+  const config = twilioCredentials.schema.safeParse({ ...credentials, provider });
   if (!config.success) throw incompleteCredentials(provider, config.error);
   return config.data;
 }

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { DialRequest, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
-import { conferenceDocument, dialDocument } from '../twiml/documents.ts';
+import { conferenceDocument, dialDocument } from '../twiml/twiml-documents.ts';
+import { createTwilioNumbers } from './account.ts';
 import {
   answerOf,
   checkedCredentials,
@@ -14,7 +15,6 @@ import {
   unreadable,
 } from './client.ts';
 import type { TwilioConfig } from './config.ts';
-import { createTwilioNumbers } from './numbers.ts';
 import { statusOf } from './webhook.ts';
 
 /** Twilio's own limits, in seconds. */
@@ -37,7 +37,7 @@ const CLOCKS_APART_MS = 60_000;
 export function createTwilioControl(rest: Rest): ProviderControl {
   const client = createTwilioClient(rest);
   return {
-    ...createTwilioNumbers(client),
+    ...createTwilioNumbers(client).control,
     ...callQueries(client),
 
     async dial(credentials, request, signal) {

@@ -1,15 +1,14 @@
-// Vobiz's credentials: schema, form and secrets. Source: specification §2.2 (variant e), contract §4.2.
+// Vobiz's credentials: what is checked and what a form shows. Source: specification §2.2 (variant e), contract §4.2.
 
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   apiBaseUrlField,
+  credentialsOf,
   optionalTextField,
-  type ProviderVariant,
-  providerField,
   textField,
-} from '../provider/configuration-variant.ts';
+} from '../provider/configuration-fields.ts';
 
-const fields = {
+export const vobizCredentials = credentialsOf('vobiz', {
   auth_id: textField({
     label: 'Auth ID',
     type: 'text',
@@ -31,27 +30,5 @@ const fields = {
     description: "Only where Vobiz's REST interface is reached by another address.",
     placeholder: 'https://api.vobiz.ai',
   }),
-};
-const provider = providerField('vobiz');
-
-export const vobizConfig = z.object({
-  provider,
-  ...fields,
-  application_id: fields.application_id.default(null),
-  api_base_url: fields.api_base_url.default(null),
 });
-export type VobizConfig = z.infer<typeof vobizConfig>;
-
-export const vobizConfigPatch = z.object(fields).partial().extend({ provider });
-
-export const vobizVariant: ProviderVariant = {
-  displayName: 'Vobiz',
-  connectivity: 'api',
-  accountIdField: 'auth_id',
-  fields,
-  readableKeys: [],
-  nestedSecrets: [],
-  addressFields: ['api_base_url'],
-  secretDestination: { field: 'api_base_url', secret: 'auth_token' },
-  docsUrl: 'https://docs.vobiz.ai/',
-};
+export type VobizConfig = z.infer<typeof vobizCredentials.schema>;

@@ -1,6 +1,7 @@
 // Vobiz's calls over REST: place, end, redirect, read. Source: docs.vobiz.ai (call, cdr)
 
 import { z } from 'zod';
+import { accountNumbers, ensureApplication } from '../plivo-xml/account.ts';
 import type { AccountClient } from '../plivo-xml/account-client.ts';
 import { outcomeOf, secondsOf, statusOf } from '../plivo-xml/call-fields.ts';
 import {
@@ -13,13 +14,11 @@ import {
   pressKeys,
   redirectCall,
 } from '../plivo-xml/calls.ts';
-import { createNumbers } from '../plivo-xml/numbers.ts';
 import type { CallSnapshot, ProviderControl } from '../provider/provider.ts';
 import type { Rest } from '../provider/rest-client.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { createVobizClient } from './client.ts';
+import { createVobizClient, vobizNumbers } from './account.ts';
 import type { VobizConfig } from './config.ts';
-import { vobizNumbers } from './numbers.ts';
 
 /** Limits in seconds. The longest call is not documented; this is the length of a stream in the examples. */
 const RING_S_MAX = 120;
@@ -38,7 +37,10 @@ const oneRecord = z.object({ data: record });
 export function createVobizControl(rest: Rest): ProviderControl {
   const client = createVobizClient(rest);
   return {
-    ...createNumbers(client, vobizNumbers),
+    ...accountNumbers(client, vobizNumbers).control,
+
+    ensureApplication: (credentials, wanted, signal) =>
+      ensureApplication(client, { credentials, wanted, signal }),
 
     dial(credentials, request, signal) {
       const body = dialBody(request, { ringS: RING_S_MAX, callS: VOBIZ_CALL_S_MAX });

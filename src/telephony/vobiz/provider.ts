@@ -1,35 +1,43 @@
-// Vobiz as a telephony provider: joins its media, control and webhooks. Documents, fields and streams are Plivo's.
+// Vobiz as a telephony provider: its declaration, and its parts joined. Documents, fields and streams are Plivo's.
 // Source: providers' capability table.
 
 import { createStreamMedia } from '../plivo-xml/media.ts';
 import { createAccountRest } from '../provider/account-rest.ts';
-import type { HostedProvider } from '../provider/provider.ts';
+import { defineProvider } from '../provider/provider-definition.ts';
 import type { HostedOptions } from '../provider/rest-client.ts';
-import { createVobizClient } from './client.ts';
+import { createVobizClient, createVobizInspection } from './account.ts';
+import { vobizCredentials } from './config.ts';
 import { createVobizControl, VOBIZ_CALL_S_MAX } from './control.ts';
-import { createVobizInspection } from './inspection.ts';
 import { vobizWebhook } from './webhook.ts';
 
-export function createVobizProvider(options: HostedOptions): HostedProvider {
-  const rest = createAccountRest({ provider: 'vobiz', ...options });
-  return {
-    name: 'vobiz',
-    capabilities: {
-      answerStyle: 'document',
-      digitsOut: 'request',
-      closeEndsCall: true,
-      idempotentDial: false,
-      webhookProof: 'url-only',
-      digitsIn: false, // Not documented; signalled keys are accepted nevertheless.
-      answeringMachine: false, // Its result could not be confirmed.
-      transfer: ['cold', 'warm'],
-      transferAwaits: 'acceptance',
-      callS: { max: VOBIZ_CALL_S_MAX },
-    },
-    formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
-    control: createVobizControl(rest),
-    inspection: createVobizInspection(createVobizClient(rest)),
-    webhook: vobizWebhook,
-    createMedia: () => createStreamMedia({ provider: 'vobiz', linearIn: 'big-endian' }),
-  };
-}
+export const vobizProvider = defineProvider({
+  credentials: vobizCredentials,
+  displayName: 'Vobiz',
+  connectivity: 'api',
+  docsUrl: 'https://docs.vobiz.ai/',
+  accountIdField: 'auth_id',
+  addressFields: ['api_base_url'],
+  secretDestination: { field: 'api_base_url', secret: 'auth_token' },
+  capabilities: {
+    answerStyle: 'document',
+    digitsOut: 'request',
+    closeEndsCall: true,
+    idempotentDial: false,
+    webhookProof: 'url-only',
+    digitsIn: false, // Not documented; signalled keys are accepted nevertheless.
+    answeringMachine: false, // Its result could not be confirmed.
+    transfer: ['cold', 'warm'],
+    transferAwaits: 'acceptance',
+    callS: { max: VOBIZ_CALL_S_MAX },
+  },
+  create(options: HostedOptions) {
+    const rest = createAccountRest({ provider: 'vobiz', ...options });
+    return {
+      formatAddress: (addressNormalized) => addressNormalized.replace(/^\+/, ''),
+      control: createVobizControl(rest),
+      inspection: createVobizInspection(createVobizClient(rest)),
+      webhook: vobizWebhook,
+      createMedia: () => createStreamMedia({ provider: 'vobiz', linearIn: 'big-endian' }),
+    };
+  },
+});

@@ -4,11 +4,11 @@
 import { z } from 'zod';
 import type { Clock } from '../../std/clock.ts';
 import { systemRandom } from '../../std/random.ts';
-import { accountKey } from '../provider/account-budgets.ts';
+import { accountKey } from '../provider/request-budget.ts';
 import type { Rest, RestResponse } from '../provider/rest-client.ts';
 import { contentOf, incompleteCredentials, type ProviderFault } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { type VonageConfig, vonageConfig } from './config.ts';
+import { type VonageConfig, vonageCredentials } from './config.ts';
 import { requestToken } from './tokens.ts';
 
 const provider = 'vonage' as const;
@@ -74,7 +74,7 @@ export function createVonageClient(rest: Rest, clock: Clock): VonageClient {
 
 /** The credentials by Vonage's schema. Throws PROVIDER_AUTH if they do not match. */
 export function checkedCredentials(credentials: ProviderCredentials): VonageConfig {
-  const config = vonageConfig.safeParse({ ...credentials, provider });
+  const config = vonageCredentials.schema.safeParse({ ...credentials, provider });
   if (!config.success) throw incompleteCredentials(provider, config.error);
   return config.data;
 }

@@ -1,20 +1,19 @@
-// Vonage's credentials: schema, form and secrets. Source: specification §2.2 (variant f), contract §4.2.
+// Vonage's credentials: what is checked and what a form shows. Source: specification §2.2 (variant f), contract §4.2.
 
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   apiBaseUrlField,
+  credentialsOf,
   keyField,
   optionalTextField,
-  type ProviderVariant,
-  providerField,
   textField,
-} from '../provider/configuration-variant.ts';
+} from '../provider/configuration-fields.ts';
 import { isPrivateKey } from './tokens.ts';
 
 /** Mask that a client sends back for a stored key. */
 const MASK = /^\*{4,}/;
 
-const fields = {
+export const vonageCredentials = credentialsOf('vonage', {
   api_key: textField({
     label: 'API key',
     type: 'text',
@@ -50,28 +49,5 @@ const fields = {
     description: "Only for an account bound to a region: that region's address of the Voice API.",
     placeholder: 'https://api.nexmo.com',
   }),
-};
-const provider = providerField('vonage');
-
-export const vonageConfig = z.object({
-  provider,
-  ...fields,
-  signature_secret: fields.signature_secret.default(null),
-  api_base_url: fields.api_base_url.default(null),
 });
-export type VonageConfig = z.infer<typeof vonageConfig>;
-
-export const vonageConfigPatch = z.object(fields).partial().extend({ provider });
-
-export const vonageVariant: ProviderVariant = {
-  displayName: 'Vonage',
-  connectivity: 'api',
-  webhookKeyField: 'signature_secret',
-  accountIdField: 'api_key',
-  fields,
-  readableKeys: [],
-  nestedSecrets: [],
-  addressFields: ['api_base_url'],
-  secretDestination: { field: 'api_base_url', secret: 'api_secret' },
-  docsUrl: 'https://developer.vonage.com/en/voice/voice-api/overview',
-};
+export type VonageConfig = z.infer<typeof vonageCredentials.schema>;

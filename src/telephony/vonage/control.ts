@@ -9,6 +9,7 @@ import type { CallSnapshot, DialRequest, ProviderControl } from '../provider/pro
 import type { Rest } from '../provider/rest-client.ts';
 import { unreadableAnswer } from '../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
+import { createVonageNumbers } from './account.ts';
 import {
   answerOf,
   checkedCredentials,
@@ -17,7 +18,6 @@ import {
   type VonageRequest,
 } from './client.ts';
 import { conversationDocument, dialDocument, isSip, type Ncco } from './ncco.ts';
-import { createVonageNumbers } from './numbers.ts';
 import { secondsOf, statusOf } from './statuses.ts';
 
 /** Vonage's own limits, in seconds. */
@@ -50,7 +50,7 @@ const callList = z.looseObject({ ['_embedded']: z.looseObject({ calls: z.array(l
 export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
   const client = createVonageClient(rest, clock);
   return {
-    ...createVonageNumbers(client),
+    ...createVonageNumbers(client).control,
     ...callQueries(client),
 
     async dial(credentials, request, signal) {

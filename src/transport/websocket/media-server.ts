@@ -11,13 +11,13 @@ import type { SocketKernel } from '../../runtime/direct-socket.ts';
 import { type ClientOf, clientBehind } from '../../std/client-address.ts';
 import type { Clock } from '../../std/clock.ts';
 import { endConnection } from '../../std/last-answer.ts';
-import { MEDIA_PATH as PREFIX } from '../media-path.ts';
 import {
   CLOSE,
   type MediaSocket,
   type MediaSocketListener,
   type SocketArrival,
 } from '../media-socket.ts';
+import { MEDIA_PATH as PREFIX } from '../media-token.ts';
 import { UnadmittedSockets } from '../unadmitted-sockets.ts';
 import { refuseUpgrade } from '../upgrade-refusal.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
+import { providerName } from '../../../src/model/provider.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
 import { ACCOUNT, AUTH_TOKEN, smallWorkflow, twilioConfig, withApi } from '../served.ts';
@@ -123,7 +124,7 @@ describe('creating a telephony configuration', () => {
           ctx: {
             discriminator: "'provider'",
             tag: 'nope',
-            expected_tags: "'ari', 'cloudonix', 'plivo', 'telnyx', 'twilio', 'vobiz', 'vonage'",
+            expected_tags: providerName.options.map((name) => `'${name}'`).join(', '),
           },
         },
       ],
@@ -278,16 +279,12 @@ describe('telephony configurations', () => {
 
   it('are described for forms, sorted by name', async () => {
     const { providers } = await ok('GET', '/organizations/telephony-providers/metadata');
-    expect(providers.map((row: { provider: string }) => row.provider)).toEqual([
-      'ari',
-      'cloudonix',
-      'plivo',
-      'telnyx',
-      'twilio',
-      'vobiz',
-      'vonage',
-    ]);
-    const connection = providers[0].fields.find(
+    expect(providers.map((row: { provider: string }) => row.provider)).toEqual(
+      providerName.options.toSorted(),
+    );
+    const formOf = (name: string) =>
+      providers.find((row: { provider: string }) => row.provider === name);
+    const connection = formOf('ari').fields.find(
       (field: { name: string }) => field.name === 'connection',
     );
     expect(connection).toMatchObject({
@@ -298,7 +295,7 @@ describe('telephony configurations', () => {
         { value: 'incoming', label: 'Asterisk dials the gateway' },
       ],
     });
-    expect(providers[4].fields[1]).toEqual({
+    expect(formOf('twilio').fields[1]).toEqual({
       name: 'auth_token',
       label: 'Auth token',
       type: 'password',

@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Finding, Pbx } from '../../../src/telephony/provider/pbx.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { FakePbx } from '../../fakes/call/fake-pbx.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -15,7 +15,7 @@ const ari = new FakePbx(new FakeClock(), () => {
 const served = withApi(() => ({
   providerByName: (name) => {
     if (name === 'ari') return ari;
-    return name === 'twilio' ? createTwilioProvider({ clock: served.test.clock }) : undefined;
+    return name === 'twilio' ? twilioProvider.create({ clock: served.test.clock }) : undefined;
   },
 }));
 

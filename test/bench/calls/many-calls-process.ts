@@ -12,7 +12,7 @@ import { defaultTuning } from '../../../src/pipeline/turn/turn-tuning.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import type { MediaSession } from '../../../src/telephony/provider/media-session.ts';
 import { SocketMediaSession } from '../../../src/telephony/provider/socket-media-session.ts';
-import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { createTwilioMedia } from '../../../src/telephony/twilio/provider.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
 import { vadOf } from '../../fakes/call/vad-of.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

@@ -4,7 +4,7 @@ import { valuesOf } from '../../../src/call/session/dialogue/generation.ts';
 import { turnLatencyOf } from '../../../src/call/session/session-events.ts';
 import { callbackUrls, mediaUrl } from '../../../src/call/start/setup/callback-urls.ts';
 import { deadlineSignal, withDeadline } from '../../../src/std/deadline.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 describe('the latency of an answer', () => {
@@ -94,7 +94,7 @@ describe('URLs for providers', () => {
     expect(mediaUrl('https://gw.example.com', run, 'abc')).toBe(
       'wss://gw.example.com/api/v1/telephony/ws/3/1/42/abc',
     );
-    const twilio = createTwilioProvider({ clock: new FakeClock() });
+    const twilio = twilioProvider.create({ clock: new FakeClock() });
     expect(callbackUrls('https://gw.example.com', twilio, '42').statusUrl).toBe(
       'https://gw.example.com/api/v1/telephony/twilio/status-callback/42',
     );

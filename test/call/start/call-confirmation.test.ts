@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { CallConfirmation } from '../../../src/call/start/call-confirmation.ts';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { CallSnapshot } from '../../../src/telephony/provider/provider.ts';
-import { createVobizProvider } from '../../../src/telephony/vobiz/provider.ts';
+import { vobizProvider } from '../../../src/telephony/vobiz/provider.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
@@ -14,7 +14,7 @@ const RINGING: CallSnapshot = { status: 'ringing', durationS: null, answeredBy: 
 function asking(answers: (CallSnapshot | undefined)[], answerMs = 0) {
   const clock = new FakeClock();
   const asked: string[] = [];
-  const vobiz = createVobizProvider({ clock });
+  const vobiz = vobizProvider.create({ clock });
   const getCall = async (_: unknown, callId: string) => {
     const answer = answers[Math.min(asked.length, answers.length - 1)];
     asked.push(callId);

@@ -12,7 +12,7 @@ import type {
   HostedProvider,
 } from '../../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import {
   ACCOUNT,
@@ -25,7 +25,7 @@ import {
 } from '../call-harness.ts';
 
 const held = withCallHarness();
-const twilio = createTwilioProvider({ clock: systemClock });
+const twilio = twilioProvider.create({ clock: systemClock });
 
 interface Varied {
   control: CallControl;

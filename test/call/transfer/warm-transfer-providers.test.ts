@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { createCallControl, withClosing } from '../../../src/app/call-parts.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { farSession } from '../../fakes/call/far-session.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
@@ -131,7 +131,7 @@ describe('a transfer that is announced to the destination', () => {
 
 /** Calls over Twilio as if it could not join them. */
 function withoutWarm(harness: CallHarness): void {
-  const twilio = createTwilioProvider({ clock: harness.clock });
+  const twilio = twilioProvider.create({ clock: harness.clock });
   const capabilities = { ...twilio.capabilities, transfer: ['cold'] as const };
   const providers = providersOf([{ ...twilio, capabilities }, harness.pbx]);
   const callControl = createCallControl(withClosing({ ...harness.deps, providers }));

@@ -7,7 +7,7 @@ import {
   consultTransferTarget,
 } from '../../../src/call/transfer/warm-transfer.ts';
 import { MediaClock } from '../../../src/pipeline/media-clock.ts';
-import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { createTwilioMedia } from '../../../src/telephony/twilio/provider.ts';
 import type { TransferAnnouncement } from '../../../src/workflow/tools/tool-type.ts';
 import { farSession } from '../../fakes/call/far-session.ts';
 import { withSuspensions } from '../../fakes/call/suspensions.ts';

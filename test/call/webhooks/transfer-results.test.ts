@@ -7,7 +7,7 @@ import type { TransferOutcome } from '../../../src/model/call-event.ts';
 import type { Run } from '../../../src/model/run.ts';
 import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../../src/telephony/registry/registry.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { CALL, type CallHarness, PUBLIC_URL, signed, withCallHarness } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 import { withTools } from '../session/tools-harness.ts';
@@ -47,7 +47,7 @@ function variant(
   change: (twilio: HostedProvider) => Partial<HostedProvider>,
   more: Partial<CallHarness['deps']> = {},
 ): CallHarness {
-  const twilio = createTwilioProvider({ clock: harness.clock });
+  const twilio = twilioProvider.create({ clock: harness.clock });
   const providers = providersOf([{ ...twilio, ...change(twilio) }, harness.pbx]);
   const callControl = createCallControl(withClosing({ ...harness.deps, providers, ...more }));
   return Object.assign(Object.create(harness) as CallHarness, { callControl });

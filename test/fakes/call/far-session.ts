@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/std/clock.ts';
 import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
 import type { MediaSession } from '../../../src/telephony/provider/media-session.ts';
 import { SocketMediaSession } from '../../../src/telephony/provider/socket-media-session.ts';
-import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { createTwilioMedia } from '../../../src/telephony/twilio/provider.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../src/transport/media-socket.ts';
 import { quietLog } from '../quiet-log.ts';
 

@@ -3,7 +3,7 @@
 
 import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
 import type { MediaEvent } from '../../../src/telephony/provider/media-session.ts';
-import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { createTwilioMedia } from '../../../src/telephony/twilio/provider.ts';
 
 const EVENTS = new Map<string, MediaEvent>([
   ['interrupted', { type: 'interrupted' }],

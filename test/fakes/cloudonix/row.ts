@@ -1,6 +1,6 @@
 // The fake Cloudonix as one of the hosted providers.
 
-import { createCloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
+import { cloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import { startFakeCloudonix } from './fake-cloudonix.ts';
 
@@ -13,7 +13,7 @@ const REQUESTS_MAX = 10_000;
 
 export const cloudonixRow: HostedRow = {
   name: 'cloudonix',
-  create: (options) => createCloudonixProvider({ ...options, requestsMax: REQUESTS_MAX }),
+  create: (options) => cloudonixProvider.create({ ...options, requestsMax: REQUESTS_MAX }),
   startFake: (options) =>
     startFakeCloudonix({
       ...options,
@@ -33,6 +33,11 @@ export const cloudonixRow: HostedRow = {
     bearer_token: `XI${'0'.repeat(32)}`,
     application_key: `XI${'1'.repeat(32)}`,
   },
+  webhooks: [
+    '{"CallSid":"c1","Session":"ffffffffffffffffffffffffffffffff","From":"100","To":"200","Direction":"inbound","CallStatus":"ringing","Domain":"acme.cloudonix.net","SessionData":{"token":"ffffffffffffffffffffffffffffffff"}}',
+    '{"id":4711,"domain":"acme.cloudonix.net","token":"ffffffffffffffffffffffffffffffff","status":"answer","callStartTime":1,"callAnswerTime":2,"callEndTime":9000}',
+    '{"call_id":"c1","domain":"acme.cloudonix.net","disposition":"BUSY","billsec":0,"session":{"token":"ffffffffffffffffffffffffffffffff"}}',
+  ],
   reportsTransfers: false,
   dialled: {
     status: 200,

@@ -62,6 +62,8 @@ export interface HostedRow {
   wrongSecret: Record<string, unknown>;
   /** Fields of it with which the provider refuses requests. Default: `wrongSecret`. */
   wrongLogin?: Record<string, unknown>;
+  /** Bodies of its webhooks, of each kind. */
+  webhooks: readonly string[];
   /** Whether the provider reports how the destination of a cold transfer took the call. */
   reportsTransfers: boolean;
   /** A dial's success, as the provider answers it. */

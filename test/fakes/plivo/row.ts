@@ -1,11 +1,12 @@
 // The fake Plivo as one of the hosted providers.
 
 import { createHmac, randomUUID } from 'node:crypto';
-import { createPlivoProvider } from '../../../src/telephony/plivo/provider.ts';
+import { plivoProvider } from '../../../src/telephony/plivo/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import type { Dialect, FakeAccount, RestAnswer, RestRequest, XmlCall } from './dialect.ts';
 import { refusal } from './dialect.ts';
 import { APPLICATION_ID, startFakeXmlProvider } from './fake-xml-provider.ts';
+import { webhookBodies } from './webhooks.ts';
 
 const AUTH_ID = 'MAXXXXXXXXXXXXXXXXXX';
 const AUTH_TOKEN = 'plivo-fake-token-'.repeat(2);
@@ -116,7 +117,7 @@ function recordOf(call: XmlCall): Record<string, unknown> {
 
 export const plivoRow: HostedRow = {
   name: 'plivo',
-  create: createPlivoProvider,
+  create: plivoProvider.create,
   startFake: (options) => startFakeXmlProvider(plivoDialect, options),
   configuration: (baseUrl) => ({
     provider: 'plivo',
@@ -127,6 +128,7 @@ export const plivoRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  webhooks: webhookBodies,
   reportsTransfers: true,
   dialled: {
     status: 201,

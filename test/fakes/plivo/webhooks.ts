@@ -63,3 +63,12 @@ export interface StatusCallbacks {
   /** Settles when all that was sent has been answered. */
   settled(): Promise<void>;
 }
+
+const COMMON = 'CallUUID=97ceeb52&From=14155550100&To=14155550101&ParentAuthID=MA1';
+
+/** Bodies of the webhooks of Plivo and Vobiz. */
+export const webhookBodies = [
+  `${COMMON}&Direction=inbound&CallStatus=ringing&Event=StartApp`,
+  `${COMMON}&Direction=outbound&CallStatus=busy&Event=Hangup&HangupCauseCode=3010&Duration=0&ALegRequestUUID=97ceeb52`,
+  `${COMMON}&Event=MachineDetection&Machine=true`,
+];

@@ -1,6 +1,6 @@
 // The fake Telnyx as one of the hosted providers.
 
-import { createTelnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
+import { telnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import { startFakeTelnyx } from './fake-telnyx.ts';
 
@@ -13,7 +13,7 @@ const CALL_CONTROL_ID = 'v3:MdI91X4lWFEs7IgbBEOT9M4AigoY08M0WWZFISt1Yw2axZ_IiE4p
 
 export const telnyxRow: HostedRow = {
   name: 'telnyx',
-  create: createTelnyxProvider,
+  create: telnyxProvider.create,
   startFake: (options) =>
     startFakeTelnyx({
       ...options,
@@ -32,6 +32,34 @@ export const telnyxRow: HostedRow = {
   // The key of RFC 8032, 7.1, test 1.
   wrongSecret: { webhook_public_key: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' },
   wrongLogin: { api_key: 'KEY0123' },
+  webhooks: [
+    'call.initiated',
+    'call.hangup',
+    'call.machine.detection.ended',
+    'streaming.failed',
+  ].map((type) =>
+    JSON.stringify({
+      data: {
+        ['record_type']: 'event',
+        ['event_type']: type,
+        id: 'e1',
+        ['occurred_at']: '2026-11-21T10:00:00.250000Z',
+        payload: {
+          ['call_control_id']: 'v3:abc',
+          ['connection_id']: '1293384261075731499',
+
+          from: '+14155550101',
+          to: '+14155550100',
+          direction: 'incoming',
+
+          ['hangup_cause']: 'user_busy',
+          ['sip_hangup_cause']: '486',
+          result: 'machine',
+        },
+      },
+      meta: { attempt: 1 },
+    }),
+  ),
   reportsTransfers: true,
   dialled: {
     status: 200,

@@ -5,7 +5,7 @@ import { mulaw } from 'alawmulaw';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/std/clock.ts';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { FRAME_BYTES, Playout } from '../hosted/playout.ts';
 import { Timeline } from '../hosted/timeline.ts';
 import type { FakeCall } from './fake-call.ts';
@@ -17,7 +17,7 @@ const account = { accountSid: 'AC00000000000000000000000000000001', authToken: '
 const OURS = '+14155550100';
 const THEIRS = '+14155550101';
 const signal = new AbortController().signal;
-const { control, webhook } = createTwilioProvider({ clock: systemClock });
+const { control, webhook } = twilioProvider.create({ clock: systemClock });
 
 /** A loud tone. */
 function tone(ms: number): Int16Array {

@@ -1,6 +1,6 @@
 // The fake Twilio as one of the hosted providers.
 
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import { startFakeTwilio } from './fake-twilio.ts';
 
@@ -10,7 +10,7 @@ const CALL_SID = `CA${'1'.repeat(32)}`;
 
 export const twilioRow: HostedRow = {
   name: 'twilio',
-  create: createTwilioProvider,
+  create: twilioProvider.create,
   startFake: ({ gatewayUrl, ...options }) =>
     startFakeTwilio({
       ...options,
@@ -26,6 +26,11 @@ export const twilioRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  webhooks: [
+    `CallSid=CA${'1'.repeat(32)}&AccountSid=AC${'2'.repeat(32)}&From=%2B14155550100&To=%2B14155550101&Direction=inbound&CallStatus=ringing`,
+    `CallSid=CA${'1'.repeat(32)}&AccountSid=AC${'2'.repeat(32)}&CallStatus=completed&SequenceNumber=3&CallDuration=7&Direction=outbound-api&CallbackSource=call-progress-events`,
+    `CallSid=CA${'1'.repeat(32)}&AccountSid=AC${'2'.repeat(32)}&AnsweredBy=machine_start`,
+  ],
   reportsTransfers: true,
   dialled: { status: 201, body: { sid: CALL_SID, status: 'queued' }, callId: CALL_SID },
   refusals: [

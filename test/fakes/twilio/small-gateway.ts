@@ -12,7 +12,7 @@ import type {
   MediaStart,
 } from '../../../src/telephony/provider/media-session.ts';
 import type { ProviderEvent, WebhookReply } from '../../../src/telephony/provider/provider.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import type { MediaSocket } from '../../../src/transport/media-socket.ts';
 import { createMediaServer } from '../../../src/transport/websocket/media-server.ts';
 import { bare, formPost } from '../../telephony/provider/provider-request.ts';
@@ -85,7 +85,7 @@ export interface SmallGateway {
 }
 
 export async function startSmallGateway(authToken: string): Promise<SmallGateway> {
-  const provider = createTwilioProvider({ clock: systemClock });
+  const provider = twilioProvider.create({ clock: systemClock });
   const credentials = { auth_token: authToken };
   let waiting: ((line: Line) => void)[] = [];
   const http = createServer((request, response) => {

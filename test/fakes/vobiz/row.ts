@@ -1,7 +1,7 @@
 // The fake Vobiz as one of the hosted providers.
 
 import { createHmac, randomUUID } from 'node:crypto';
-import { createVobizProvider } from '../../../src/telephony/vobiz/provider.ts';
+import { vobizProvider } from '../../../src/telephony/vobiz/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import {
   type Dialect,
@@ -12,6 +12,7 @@ import {
   type XmlCall,
 } from '../plivo/dialect.ts';
 import { APPLICATION_ID, startFakeXmlProvider } from '../plivo/fake-xml-provider.ts';
+import { webhookBodies } from '../plivo/webhooks.ts';
 
 const AUTH_ID = 'MA_FAKEVOBIZ';
 const AUTH_TOKEN = 'vobiz-fake-token-'.repeat(2);
@@ -91,7 +92,7 @@ function recordOf(call: XmlCall | undefined): RestAnswer {
 
 export const vobizRow: HostedRow = {
   name: 'vobiz',
-  create: createVobizProvider,
+  create: vobizProvider.create,
   startFake: (options) => startFakeXmlProvider(vobizDialect, options),
   configuration: (baseUrl) => ({
     provider: 'vobiz',
@@ -101,6 +102,7 @@ export const vobizRow: HostedRow = {
     api_base_url: baseUrl,
   }),
   wrongSecret: { auth_token: 'f'.repeat(32) },
+  webhooks: webhookBodies,
   reportsTransfers: true,
   dialled: {
     status: 200,

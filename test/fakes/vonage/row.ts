@@ -1,6 +1,6 @@
 // The fake Vonage as one of the hosted providers.
 
-import { createVonageProvider } from '../../../src/telephony/vonage/provider.ts';
+import { vonageProvider } from '../../../src/telephony/vonage/provider.ts';
 import type { HostedRow } from '../hosted/hosted-fake.ts';
 import {
   API_KEY,
@@ -15,7 +15,7 @@ const UUID = '63f61863-4a51-4f6b-86e1-46edebcf9356';
 
 export const vonageRow: HostedRow = {
   name: 'vonage',
-  create: createVonageProvider,
+  create: vonageProvider.create,
   startFake: startFakeVonage,
   configuration: (baseUrl) => ({
     provider: 'vonage',
@@ -28,6 +28,11 @@ export const vonageRow: HostedRow = {
   }),
   wrongSecret: { signature_secret: 'x'.repeat(32) },
   wrongLogin: { api_secret: 'another' },
+  webhooks: [
+    '{"from":"14155550100","to":"14155550101","uuid":"aaaa-bbbb","conversation_uuid":"CON-1"}',
+    '{"from":"14155550100","to":"14155550101","uuid":"aaaa-bbbb","conversation_uuid":"CON-1","status":"completed","duration":"7","direction":"inbound"}',
+    '{"call_uuid":"aaaa-bbbb","status":"machine","sub_state":"beep_start"}',
+  ],
   reportsTransfers: true,
   dialled: {
     status: 201,

@@ -11,7 +11,7 @@ import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { packetTransports } from '../../../src/telephony/ari/media/packet-transports.ts';
 import type { MediaTransport } from '../../../src/telephony/ari/media/websocket-transports.ts';
-import { createAriProvider } from '../../../src/telephony/ari/provider.ts';
+import { ariProvider } from '../../../src/telephony/ari/provider.ts';
 import { createChannelIds } from '../../../src/telephony/ari/rest/channel-ids.ts';
 import { createAriClient } from '../../../src/telephony/ari/rest/client.ts';
 import { accountOf } from '../../../src/telephony/ari/rest/config.ts';
@@ -52,7 +52,7 @@ describe('a PBX where the gateway does not connect', () => {
   it('gets no connection for its events, and its state says why', async () => {
     const { url, taken } = await port();
     const egress = openSignUpEgress();
-    const provider = createAriProvider({ clock: systemClock, random: systemRandom, egress });
+    const provider = ariProvider.create({ clock: systemClock, random: systemRandom, egress });
     const states: PbxState[] = [];
     const nothing = (): void => undefined;
     const listener = {
@@ -73,7 +73,7 @@ describe('a PBX where the gateway does not connect', () => {
   it('gets no request', async () => {
     const { url, taken } = await port();
     const egress = openSignUpEgress();
-    const { control } = createAriProvider({ clock: systemClock, random: systemRandom, egress });
+    const { control } = ariProvider.create({ clock: systemClock, random: systemRandom, egress });
     const asked = control.getCall(credentialsOf(url), 'x', never).catch(codeOf);
     expect(await asked).toBe('PROVIDER_FAILED');
     expect(taken()).toBe(0);

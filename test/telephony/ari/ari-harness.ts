@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import type { CallStatus } from '../../../src/model/provider.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import { createAriProvider } from '../../../src/telephony/ari/provider.ts';
+import { ariProvider } from '../../../src/telephony/ari/provider.ts';
 import { createChannelIds } from '../../../src/telephony/ari/rest/channel-ids.ts';
 import type {
   MediaEvent,
@@ -191,7 +191,7 @@ export function credentialsOf(
 export function gateway(
   clock: FakeClock,
   credentials: ProviderCredentials,
-  provider = createAriProvider({ clock, random: systemRandom }),
+  provider = ariProvider.create({ clock, random: systemRandom }),
 ): Gateway {
   const { log, lines } = quietLog();
   const harness = new Room();

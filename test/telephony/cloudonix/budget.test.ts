@@ -1,13 +1,13 @@
 // Ten requests in ten seconds for one domain (trap 28 of providers §10): hang-ups must not wait behind dials.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createCloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import {
   domainBudget,
   REQUESTS_MAX,
   RESERVED_REQUESTS,
   WINDOW_MS,
-} from '../../../src/telephony/cloudonix/request-budget.ts';
+} from '../../../src/telephony/cloudonix/client.ts';
+import { cloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type RestServer, startRestServer } from '../provider/rest-server.ts';
 
@@ -132,7 +132,7 @@ describe('requests of a campaign', () => {
 
   it('leave room for the hang-up of a call', async () => {
     server.answer = { status: 200, body: { token: 'a1' } };
-    const { control } = createCloudonixProvider({ clock });
+    const { control } = cloudonixProvider.create({ clock });
     const dials = Array.from({ length: 20 }, () => control.dial(credentials(), dial, signal));
     const settled = Promise.allSettled(dials);
     await control.hangUp(credentials(), 'a1', signal);
@@ -151,7 +151,7 @@ describe('requests of a campaign', () => {
     ['the same domain with another key', { bearer_token: 'XI-guessed' }],
   ])('of %s have a budget of their own', async (_, more) => {
     server.answer = { status: 200, body: { token: 'a1' } };
-    const { control } = createCloudonixProvider({ clock });
+    const { control } = cloudonixProvider.create({ clock });
     for (let i = 0; i < GENERAL_MAX; i++) await control.dial(credentials(), dial, signal);
     const other = { ...credentials(), ...more };
     await control.dial(other, dial, signal);
@@ -159,7 +159,7 @@ describe('requests of a campaign', () => {
   });
 
   it('that others have used up: a dial fails, a hang-up is tried again', async () => {
-    const { control } = createCloudonixProvider({ clock });
+    const { control } = cloudonixProvider.create({ clock });
     server.answer = { status: 429, body: {} };
     await expect(control.dial(credentials(), dial, signal)).rejects.toEqual(
       code('PROVIDER_CAPACITY'),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createCloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
+import { cloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { jsonPost } from '../provider/provider-request.ts';
@@ -20,7 +20,7 @@ const dialRequest: DialRequest = {
 };
 
 let server: RestServer;
-let provider = createCloudonixProvider({ clock: new FakeClock() });
+let provider = cloudonixProvider.create({ clock: new FakeClock() });
 const control = () => provider.control;
 const credentials = (more: Record<string, unknown> = {}) => ({
   bearer_token: 'XI-secret',
@@ -41,7 +41,7 @@ beforeAll(async () => {
   server = await startRestServer();
 });
 beforeEach(() => {
-  provider = createCloudonixProvider({ clock: new FakeClock() });
+  provider = cloudonixProvider.create({ clock: new FakeClock() });
   server.asked.length = 0;
 });
 afterAll(() => server.close());

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import { createCloudonixMedia } from '../../../src/telephony/cloudonix/media.ts';
+import { createCloudonixMedia } from '../../../src/telephony/cloudonix/provider.ts';
 import type { MediaListener } from '../../../src/telephony/provider/media-session.ts';
 import { rounds } from '../../rounds.ts';
 

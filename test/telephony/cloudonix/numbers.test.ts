@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/std/clock.ts';
-import { createCloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
+import { cloudonixProvider } from '../../../src/telephony/cloudonix/provider.ts';
 import { type FakeCloudonix, startFakeCloudonix } from '../../fakes/cloudonix/fake-cloudonix.ts';
 import { APPLICATION, BEARER_TOKEN, DOMAIN } from '../../fakes/cloudonix/row.ts';
 
@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const wish = { installationId: 'abc123', inboundUrl: URL_IN };
 
 let fake: FakeCloudonix;
-const { control } = createCloudonixProvider({ clock: systemClock, requestsMax: 1_000 });
+const { control } = cloudonixProvider.create({ clock: systemClock, requestsMax: 1_000 });
 const account = (more: Record<string, unknown> = {}) => ({
   bearer_token: BEARER_TOKEN,
   domain_id: DOMAIN,

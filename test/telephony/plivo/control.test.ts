@@ -2,7 +2,7 @@
 // proves that we agree with our reading, not with Plivo. The calls themselves: provider-contract.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createPlivoProvider } from '../../../src/telephony/plivo/provider.ts';
+import { plivoProvider } from '../../../src/telephony/plivo/provider.ts';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { descriptionOf } from '../provider/description.ts';
@@ -26,7 +26,7 @@ const dialRequest: DialRequest = {
 };
 
 let server: RestServer;
-const { control, formatAddress } = createPlivoProvider({ clock: new FakeClock() });
+const { control, formatAddress } = plivoProvider.create({ clock: new FakeClock() });
 const credentials = (more: Record<string, unknown> = {}) => ({
   auth_id: 'MA1',
   auth_token: 'secret',

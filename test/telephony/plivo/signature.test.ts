@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isSigned, nonceOf } from '../../../src/telephony/plivo/signature.ts';
+import { isSigned, nonceOf } from '../../../src/telephony/plivo/webhook.ts';
 import type { ProviderRequest } from '../../../src/telephony/provider/provider.ts';
 import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { plivoWebhook } from '../../../src/telephony/plivo/webhook.ts';
-import { conferenceUrl, transferUrl } from '../../../src/telephony/plivo-xml/documents.ts';
+import { conferenceUrl, transferUrl } from '../../../src/telephony/plivo-xml/xml-documents.ts';
 import { readDocument } from '../../fakes/plivo/markup.ts';
 import { rounds } from '../../rounds.ts';
 import { bare, formPost, jsonPost } from '../provider/provider-request.ts';

@@ -8,7 +8,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
 import type { MediaEvent, MediaListener } from '../../../src/telephony/provider/media-session.ts';
 import { SocketMediaSession } from '../../../src/telephony/provider/socket-media-session.ts';
-import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { createTwilioMedia } from '../../../src/telephony/twilio/provider.ts';
 import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

@@ -12,10 +12,12 @@ import {
   restoreMasked,
   secretFieldsOf,
 } from '../../../src/telephony/registry/configuration.ts';
+import type { HostedRow } from '../../fakes/hosted/hosted-fake.ts';
+import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
 import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
 
-/** The least that each variant takes, after the tables of the specification (§2.2). */
-const least: Record<ProviderName, Record<string, unknown>> = {
+/** The least that a variant takes, after the tables of the specification (§2.2). */
+const specified = {
   ari: { ari_endpoint: 'http://10.0.0.5:8088', app_name: 'gw', app_password: 's3cretpass' },
   cloudonix: { bearer_token: 'XI0123456789', domain_id: 'Acme' },
   plivo: { auth_id: 'MAXXXXXXXX', auth_token: 'plivo-token' },
@@ -30,6 +32,19 @@ const least: Record<ProviderName, Record<string, unknown>> = {
   },
 };
 const names = providerName.options;
+/** Of a provider that the specification does not have: the required fields of its fake's account. */
+const least: Record<string, Record<string, unknown>> = {
+  ...Object.fromEntries(hostedRows.map((row) => [row.name, requiredOf(row)])),
+  ...specified,
+};
+
+function requiredOf({ name, configuration }: HostedRow): Record<string, unknown> {
+  const { fields = [] } = providerMetadata.find(({ provider }) => provider === name) ?? {};
+  const required = fields.filter((field) => field.required);
+  const whole = configuration('http://127.0.0.1:9000');
+  return Object.fromEntries(required.map((field) => [field.name, whole[field.name]]));
+}
+
 const parsed = (provider: ProviderName) =>
   configurationSchema.parse({ provider, ...least[provider] });
 
@@ -37,7 +52,7 @@ describe('a configuration', () => {
   it.each(names)('%s takes its required fields and refuses a body without any one', (provider) => {
     const body = { provider, ...least[provider] };
     expect(configurationSchema.safeParse(body).success).toBe(true);
-    for (const field of Object.keys(least[provider])) {
+    for (const field of Object.keys(least[provider] ?? {})) {
       const without: Record<string, unknown> = { ...body };
       delete without[field];
       const result = configurationSchema.safeParse(without);
@@ -65,15 +80,15 @@ describe('a configuration', () => {
   });
 
   it('needs the provider, and one that exists', () => {
-    expect(configurationSchema.safeParse({ ...least.twilio }).success).toBe(false);
-    const unknown = configurationSchema.safeParse({ provider: 'nope', ...least.twilio });
+    expect(configurationSchema.safeParse({ ...specified.twilio }).success).toBe(false);
+    const unknown = configurationSchema.safeParse({ provider: 'nope', ...specified.twilio });
     expect(unknown.error?.issues[0]?.path).toEqual(['provider']);
   });
 
   it('drops blanks that pasting left around a secret', () => {
     const config = configurationSchema.parse({
       provider: 'twilio',
-      ...least.twilio,
+      ...specified.twilio,
       auth_token: ' tok\n',
     });
     expect(config).toMatchObject({ auth_token: 'tok' });
@@ -93,7 +108,7 @@ describe('a configuration', () => {
     ['ftp://api.twilio.com', false],
     ['nonsense', false],
   ])('sends the Twilio password in clear to this machine only: %s', (url, ok) => {
-    const body = { provider: 'twilio', ...least.twilio, api_base_url: url };
+    const body = { provider: 'twilio', ...specified.twilio, api_base_url: url };
     expect(configurationSchema.safeParse(body).success).toBe(ok);
   });
 });
@@ -141,7 +156,7 @@ describe('masking', () => {
   it("masks the secrets inside Asterisk's external PBX", () => {
     const stored = configurationSchema.parse({
       provider: 'ari',
-      ...least.ari,
+      ...specified.ari,
       external_pbx: { agent_api: { url: 'http://d', username: 'operator', password: 'hunter22' } },
     });
     const masked = maskCredentials('ari', stored);
@@ -229,7 +244,7 @@ describe('the schema of a form', () => {
       expect(connectivity).toBe(connectivityOf(provider));
       expect(fields.every(({ label, name }) => label !== '' && label !== name)).toBe(true);
       const required = fields.filter((field) => field.required).map(({ name }) => name);
-      expect(required.sort()).toEqual(Object.keys(least[provider]).sort());
+      expect(required.sort()).toEqual(Object.keys(least[provider] ?? {}).sort());
     },
   );
 
@@ -258,11 +273,11 @@ describe('the schema of a form', () => {
   });
 
   it('names the account that webhooks name', () => {
-    expect(accountIdOf('twilio', least.twilio)).toBe('AC0123456789');
-    expect(accountIdOf('vonage', least.vonage)).toBe('a1b2c3d4');
+    expect(accountIdOf('twilio', specified.twilio)).toBe('AC0123456789');
+    expect(accountIdOf('vonage', specified.vonage)).toBe('a1b2c3d4');
     expect(accountIdOf('cloudonix', parsed('cloudonix'))).toBe('acme.cloudonix.net');
     expect(accountIdOf('telnyx', parsed('telnyx'))).toBeNull();
-    expect(accountIdOf('ari', least.ari)).toBeNull();
+    expect(accountIdOf('ari', specified.ari)).toBeNull();
   });
 
   it('reaches Asterisk and Cloudonix over SIP and the rest over an API', () => {

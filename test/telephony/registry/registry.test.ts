@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { providerName } from '../../../src/model/provider.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import { createProviders } from '../../../src/telephony/registry/registry.ts';
+import { createProviders, definitions } from '../../../src/telephony/registry/registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { formPost } from '../provider/provider-request.ts';
 
 const providers = createProviders({ clock: new FakeClock(), random: systemRandom });
 
@@ -49,9 +50,17 @@ describe('the registry of providers', () => {
     );
   });
 
-  it('asks Vobiz before Plivo whose webhook it is: the former sends fields of the latter', () => {
-    const names = providers.hosted.map(({ name }) => name);
-    expect(names.indexOf('vobiz')).toBeLessThan(names.indexOf('plivo'));
-    expect(names).toHaveLength(6);
+  it.each([
+    ['vobiz', { 'x-vobiz-signature-v3': 'c2lnbmVk' }, 'CallUUID=97ceeb52'],
+    ['cloudonix', { 'x-cx-apikey': 'key' }, 'CallSid=CA1&AccountSid=AC1&ApiVersion=2010-04-01'],
+  ])('tells a webhook of %s by its own headers from the provider whose fields it has', (...row) => {
+    const [name, headers, form] = row;
+    const request = formPost('https://gw.example.com/api/v1/telephony/inbound/run', form, headers);
+    const recognising = providers.hosted.filter(({ webhook }) => webhook.recognises(request));
+    expect(recognising.map((each) => each.name)).toEqual([name]);
+  });
+
+  it('has every provider once, in the order of the names', () => {
+    expect(definitions.map(({ name }) => name)).toEqual(providerName.options);
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
-import { createTelnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
+import { telnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
 import { type FakeTelnyx, startFakeTelnyx } from '../../fakes/telnyx/fake-telnyx.ts';
 import { SEED_HEX, telnyxRow } from '../../fakes/telnyx/row.ts';
 import { type Answer, type RestServer, startRestServer } from '../provider/rest-server.ts';
@@ -18,7 +18,7 @@ const ENDED = {
   body: { errors: [{ code: '90018', title: 'Call has already ended' }] },
 };
 const OK = { status: 200, body: { data: { result: 'ok' } } };
-const { control, webhook } = createTelnyxProvider({ clock: systemClock });
+const { control, webhook } = telnyxProvider.create({ clock: systemClock });
 const request: DialRequest = {
   runId: '7',
   from: '+14155550100',

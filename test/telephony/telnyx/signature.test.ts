@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isSigned } from '../../../src/telephony/telnyx/signature.ts';
+import { isSigned } from '../../../src/telephony/telnyx/webhook.ts';
 import { jsonPost } from '../provider/provider-request.ts';
 
 interface Case {

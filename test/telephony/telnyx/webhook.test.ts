@@ -5,12 +5,12 @@ import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { newTransferId } from '../../../src/model/transfer-id.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import { createTelnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
+import { telnyxProvider } from '../../../src/telephony/telnyx/provider.ts';
 import { clientState } from '../../../src/telephony/telnyx/stream-settings.ts';
 import { jsonPost } from '../provider/provider-request.ts';
 
 const URL = 'https://gw.example.com/api/v1/telephony/inbound/run';
-const { webhook } = createTelnyxProvider({ clock: systemClock });
+const { webhook } = telnyxProvider.create({ clock: systemClock });
 const CALL = 'v3:abc';
 
 function event(type: string, payload: Record<string, unknown> = {}, id = 'e1') {

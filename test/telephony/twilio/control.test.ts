@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createEgress, type Egress } from '../../../src/egress/egress-rule.ts';
 import type { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
-import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { freePort } from '../../fakes/free-port.ts';
@@ -26,7 +26,7 @@ const dialRequest: DialRequest = {
 
 let clock: FakeClock;
 let server: RestServer;
-const control = () => createTwilioProvider({ clock }).control;
+const control = () => twilioProvider.create({ clock }).control;
 const credentials = (more: Record<string, unknown> = {}) => ({
   account_sid: ACCOUNT,
   auth_token: 'secret',
@@ -360,7 +360,7 @@ describe("the judge of our requests (Twilio's description)", () => {
 
 describe('an API address where the gateway does not connect', () => {
   it('fails the dial for certain, and nothing is sent', async () => {
-    const { control } = createTwilioProvider({ clock, egress: openSignUpEgress() });
+    const { control } = twilioProvider.create({ clock, egress: openSignUpEgress() });
     await expect(control.dial(credentials(), dialRequest, signal)).rejects.toMatchObject({
       code: 'PROVIDER_FAILED',
       facts: { reason: 'OUTSIDE_FORBIDDEN' },
@@ -371,7 +371,8 @@ describe('an API address where the gateway does not connect', () => {
   it('does not reveal what its network answered while sign-up is open', async () => {
     const closed = { ...credentials(), api_base_url: `http://127.0.0.1:${await freePort()}` };
     const reasonWith = (egress: Egress) =>
-      createTwilioProvider({ clock, egress })
+      twilioProvider
+        .create({ clock, egress })
         .control.dial(closed, dialRequest, signal)
         .then(String, (error: GatewayError) => [error.code, error.facts['reason']]);
     expect(await reasonWith(createEgress())).toEqual(['PROVIDER_FAILED', 'ECONNREFUSED']);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import type { MediaProtocol } from '../../../src/telephony/provider/media-protocol.ts';
 import type { MediaListener } from '../../../src/telephony/provider/media-session.ts';
-import { createTwilioMedia } from '../../../src/telephony/twilio/media.ts';
+import { createTwilioMedia } from '../../../src/telephony/twilio/provider.ts';
 import { rounds } from '../../rounds.ts';
 
 const wire = readFileSync('fixtures/wire/twilio/media-stream.jsonl', 'utf8').trim().split('\n');

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import twilio from 'twilio';
 import { describe, expect, it } from 'vitest';
-import { isSigned } from '../../../src/telephony/twilio/signature.ts';
+import { isSigned } from '../../../src/telephony/twilio/webhook.ts';
 import { rounds } from '../../rounds.ts';
 import { bare, formPost, jsonPost } from '../provider/provider-request.ts';
 

@@ -2,7 +2,7 @@
 // our reading, not with Vobiz. The calls themselves: provider-contract.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createVobizProvider } from '../../../src/telephony/vobiz/provider.ts';
+import { vobizProvider } from '../../../src/telephony/vobiz/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { descriptionOf } from '../provider/description.ts';
 import { type Answer, type RestServer, startRestServer } from '../provider/rest-server.ts';
@@ -13,7 +13,7 @@ const inboundUrl = `${base}/inbound/run`;
 const faultsOf = descriptionOf('fixtures/wire/vobiz/vobiz.voice.json', '/api/v1');
 const { signal } = new AbortController();
 let server: RestServer;
-const { control } = createVobizProvider({ clock: new FakeClock() });
+const { control } = vobizProvider.create({ clock: new FakeClock() });
 const credentials = (application: string | null = '7') => ({
   auth_id: 'MA_1',
   auth_token: 'secret',

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import type { MediaListener } from '../../../src/telephony/provider/media-session.ts';
-import { createVobizProvider } from '../../../src/telephony/vobiz/provider.ts';
+import { vobizProvider } from '../../../src/telephony/vobiz/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
-const { createMedia } = createVobizProvider({ clock: new FakeClock() });
+const { createMedia } = vobizProvider.create({ clock: new FakeClock() });
 const startOf = (encoding: string) =>
   JSON.stringify({
     event: 'start',

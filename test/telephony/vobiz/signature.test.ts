@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isSigned, nonceOf } from '../../../src/telephony/vobiz/signature.ts';
+import { isSigned, nonceOf } from '../../../src/telephony/vobiz/webhook.ts';
 import { formPost } from '../provider/provider-request.ts';
 
 interface Case {

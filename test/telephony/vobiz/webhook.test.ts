@@ -5,7 +5,7 @@ import { systemRandom } from '../../../src/std/random.ts';
 import { normalizeAddress } from '../../../src/telephony/provider/phone-address.ts';
 import { recognisedBy } from '../../../src/telephony/provider/provider.ts';
 import { createProviders } from '../../../src/telephony/registry/registry.ts';
-import { createVobizProvider } from '../../../src/telephony/vobiz/provider.ts';
+import { vobizProvider } from '../../../src/telephony/vobiz/provider.ts';
 import { vobizWebhook } from '../../../src/telephony/vobiz/webhook.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { rounds } from '../../rounds.ts';
@@ -45,7 +45,7 @@ describe('a webhook of Vobiz', () => {
   );
 
   it('has a content that is confirmed before it has an effect (trap 16)', () => {
-    const { capabilities } = createVobizProvider({ clock: new FakeClock() });
+    const { capabilities } = vobizProvider.create({ clock: new FakeClock() });
     expect(capabilities).toMatchObject({ webhookProof: 'url-only', answeringMachine: false });
   });
 

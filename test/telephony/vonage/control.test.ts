@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DialRequest } from '../../../src/telephony/provider/provider.ts';
-import { createVonageProvider } from '../../../src/telephony/vonage/provider.ts';
+import { vonageProvider } from '../../../src/telephony/vonage/provider.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { APPLICATION_ID, PRIVATE_KEY_PEM, PUBLIC_KEY_PEM } from '../../fakes/vonage/account.ts';
 import { vonageRow } from '../../fakes/vonage/row.ts';
@@ -27,8 +27,8 @@ const request: DialRequest = {
 let server: RestServer;
 const clock = new FakeClock();
 /** Each test has the whole budget of requests: the clock stands still. */
-let control: ReturnType<typeof createVonageProvider>['control'];
-const { formatAddress } = createVonageProvider({ clock });
+let control: ReturnType<typeof vonageProvider.create>['control'];
+const { formatAddress } = vonageProvider.create({ clock });
 const credentials = (more: Record<string, unknown> = {}) => ({
   ...vonageRow.configuration(server.url),
   ...more,
@@ -45,7 +45,7 @@ beforeAll(async () => {
   server = await startRestServer();
 });
 beforeEach(() => {
-  ({ control } = createVonageProvider({ clock }));
+  ({ control } = vonageProvider.create({ clock }));
   server.asked.length = 0;
   server.answer = { status: 200, body: {} };
 });

@@ -21,7 +21,7 @@ export interface ToolRequestDeps extends OrganizationHttp {
 }
 
 export interface ToolAnswer {
-  /** Any status: redirects and errors are answers too (workflow/tools/http-status.ts). */
+  /** Any status: redirects and errors are answers too (workflow/tools/tool-request-builder.ts). */
   status: number;
   /** The JSON of the body, or its text. Null if it is empty. */
   data: unknown;

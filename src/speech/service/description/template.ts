@@ -5,7 +5,7 @@ import type {
   DescriptionValues,
   MessageTemplate,
   ReportedError,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
 import { isObject } from '../../../std/json.ts';
 import type { FaultDetails, FaultKind } from '../service-fault.ts';
 

@@ -1,7 +1,7 @@
 // Reads a service's messages by its description: final words, interim words, and the answer to `finalize`. Pure; never
 // throws.
 
-import type { RecognizerDescription } from '../../../model/speech-services/schemas/description.ts';
+import type { RecognizerDescription } from '../../../model/speech-services/description.ts';
 import { beginsWord } from '../../../std/text/unspaced-text.ts';
 import { meetsConditions, numberAt, textAt, valueAt } from '../../service/description/template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';

@@ -17,8 +17,7 @@ import { type AriAccount, basicAuth } from '../rest/config.ts';
 import { ApplicationWatch } from './application-watch.ts';
 import { ARI_MESSAGE_BYTES_MAX, type AriSocket, type AriSocketListener } from './ari-socket.ts';
 import { type ConnectionFault, connectionFault, takenFault } from './connection-fault.ts';
-import { LoginGuesses } from './login-guesses.ts';
-import type { RefusalCause, RefusedConnections } from './refused-connections.ts';
+import { LoginGuesses, type RefusalCause, type RefusedConnections } from './refused-connections.ts';
 import { SocketRest } from './rest-over-websocket.ts';
 
 export const NOT_CONNECTED: ConnectionFault = {

@@ -1,14 +1,13 @@
-// The doctor of an Asterisk: runs its checks in the order of their dependencies.
+// The doctor of an Asterisk: runs its checks in the order of their dependencies, and reports the calls that were
+// refused because no number of the configuration matches the dialled one.
 
-import { type CheckSubject, fail, pass, skip } from '../../provider/check.ts';
+import { type CheckSubject, fail, pass, skip, warn } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { type MediaChoice, selectMediaTransport } from '../media/transport-selection.ts';
 import { type MediaParts, mediaFinding } from './audio-check.ts';
 import { type CheckContext, check } from './check.ts';
-import { examineLink } from './connection-checks.ts';
+import { examineLink, incomingLink } from './connection-checks.ts';
 import { dialplanFindings } from './dialplan-checks.ts';
-import { incomingLink } from './incoming-check.ts';
-import { refusedFindings } from './refused-calls.ts';
 import {
   applicationFinding,
   clientFinding,
@@ -104,4 +103,23 @@ async function bedFor(
   if (testApp === undefined)
     findings.push({ ...MEDIA, ...skip('Not checked: correct the events first.') });
   return testApp;
+}
+
+/** Refused numbers that the finding names; the rest are counted. */
+const NAMED_MAX = 5;
+
+/** One finding for the refused calls; none if no such call came since the connection was made. */
+function refusedFindings({ live }: Pick<CheckContext, 'live'>): Finding[] {
+  const noted = live?.unconfigured.list() ?? [];
+  if (noted.length === 0) return [];
+  const named = noted.slice(0, NAMED_MAX).map(({ dialled, nearest, calls, lastAt }) => {
+    const times = calls === 1 ? 'one call' : `${calls} calls, the last`;
+    const yours = nearest === null ? '' : `; you have ${nearest}`;
+    return `${dialled} (${times} at ${new Date(lastAt).toISOString()}${yours})`;
+  });
+  const rest = noted.length - named.length;
+  const message = `Refused, because no active number is like the dialled one: ${named.join(', ')}${rest > 0 ? `, and ${rest} more` : ''}.`;
+  const advice =
+    'Add the number as the trunk sends it, or let the dialplan send the stored one to Stasis.';
+  return [{ key: 'refused', title: 'Refused calls', ...warn(message, advice) }];
 }

@@ -4,12 +4,12 @@
 
 import { z } from 'zod';
 import {
+  credentialsOf,
   fieldFacts,
-  type ProviderVariant,
-  providerField,
   selectField,
+  switchField,
   textField,
-} from '../../provider/configuration-variant.ts';
+} from '../../provider/configuration-fields.ts';
 import { incompleteCredentials } from '../../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 
@@ -84,7 +84,7 @@ const serverUrl = z
   .url({ protocol: /^https?$/, hostname: /^.+$/, error: 'must begin with http:// or https://' })
   .max(500);
 
-const formFields = {
+export const ariCredentials = credentialsOf('ari', {
   ari_endpoint: serverUrl
     .refine((text) => !hasUser(text), 'leave the user out: it is app_name, with app_password')
     .refine((text) => !isLonger(text), 'give the address of the server alone, without /ari')
@@ -118,22 +118,27 @@ const formFields = {
       description:
         "Asterisk's dial string: {number} is the number without its plus, {e164} with it. PJSIP/{number}@TRUNK through a trunk, PJSIP/{number} for telephones of the PBX itself, Local/{number}@from-internal/n through its own rules (FreePBX).",
       placeholder: 'PJSIP/{number}@trunk',
-    }),
-  early_media: z.boolean().register(fieldFacts, {
+    })
+    .default('PJSIP/{number}'),
+  early_media: switchField({
     label: 'Record what sounds before an answer',
-    type: 'boolean',
     description:
       'Announcements, ring-back and busy tones of calls out are part of the recording. The call rings all the same, and the agent neither hears nor speaks before the answer. Each call that rings takes as much as one that talks.',
   }),
   /** Context in which transferred callers continue in the dialplan; empty: the destination is dialled and added
    *  to the caller's bridge. */
-  transfer_context: z.string().trim().max(80).register(fieldFacts, {
-    label: 'Context for transfers',
-    type: 'text',
-    description:
-      'A caller who is transferred goes on in this context of the dialplan, at the extension that is the destination: for queues and rules of the PBX. Leave it empty, and the gateway calls the destination and brings it into the call.',
-    placeholder: 'from-internal',
-  }),
+  transfer_context: z
+    .string()
+    .trim()
+    .max(80)
+    .register(fieldFacts, {
+      label: 'Context for transfers',
+      type: 'text',
+      description:
+        'A caller who is transferred goes on in this context of the dialplan, at the extension that is the destination: for queues and rules of the PBX. Leave it empty, and the gateway calls the destination and brings it into the call.',
+      placeholder: 'from-internal',
+    })
+    .default(''),
   /** `incoming`: Asterisk opens the connection to us (ari.conf, outbound_websocket). */
   connection: selectField(
     [
@@ -145,15 +150,20 @@ const formFields = {
       description:
         'The gateway, wherever it reaches the ARI address. Asterisk, from behind a NAT or firewall that lets nothing in: it needs outbound_websocket in ari.conf and 20.18, 22.8, 23.2 or newer.',
     },
-  ),
-  media: mediaKind,
-  ws_client_name: z.string().trim().max(255).register(fieldFacts, {
-    label: 'Websocket client',
-    type: 'text',
-    description:
-      'The connection in websocket_client.conf over which Asterisk sends us the audio, where it is Asterisk that dials.',
-    placeholder: 'patchbay',
-  }),
+  ).default('outgoing'),
+  media: mediaKind.default('auto'),
+  ws_client_name: z
+    .string()
+    .trim()
+    .max(255)
+    .register(fieldFacts, {
+      label: 'Websocket client',
+      type: 'text',
+      description:
+        'The connection in websocket_client.conf over which Asterisk sends us the audio, where it is Asterisk that dials.',
+      placeholder: 'patchbay',
+    })
+    .default(''),
   media_format: selectField(
     [
       { value: 'auto', label: 'What fits (µ-law, or 8 kHz linear over AudioSocket)' },
@@ -167,54 +177,17 @@ const formFields = {
       description:
         "The one that the PBX's trunks use costs it no conversion: µ-law in America and Japan, A-law elsewhere, G.722 where telephones speak wideband.",
     },
-  ),
-};
-const fields = {
-  ...formFields,
+  ).default('auto'),
   external_pbx: externalPbx
     .nullable()
-    .describe('Settings of a dialler beside the PBX. Stored and masked, but not used. Null: none.'),
-};
-const provider = providerField('ari');
-
-/** Fields that the reference does not have get a default, so that stored configurations keep working. */
-export const ariConfig = z.object({
-  provider,
-  ...fields,
-  ws_client_name: fields.ws_client_name.default(''),
-  dial_template: fields.dial_template.default('PJSIP/{number}'),
-  media: fields.media.default('auto'),
-  media_format: fields.media_format.default('auto'),
-  early_media: fields.early_media.default(false),
-  transfer_context: fields.transfer_context.default(''),
-  connection: fields.connection.default('outgoing'),
-  external_pbx: fields.external_pbx.default(null),
+    .describe('Settings of a dialler beside the PBX. Stored and masked, but not used. Null: none.')
+    .default(null),
 });
 
 /** A configuration as it may be stored: the rules of the address came later than some of them. */
-const storedConfig = ariConfig.extend({ ari_endpoint: serverUrl });
+const storedConfig = ariCredentials.schema.extend({ ari_endpoint: serverUrl });
 
-export const ariConfigPatch = z.object(fields).partial().extend({ provider });
-
-export const ariVariant: ProviderVariant = {
-  displayName: 'Asterisk (ARI)',
-  connectivity: 'sip',
-  accountIdField: null,
-  fields: formFields,
-  readableKeys: ['external_pbx', 'stasis_app_name'],
-  mintKeys: (random) => ({ stasis_app_name: `patchbay_${random.bytes(6).toString('hex')}` }),
-  callerIdOptional: true,
-  addressFields: ['ari_endpoint'],
-  nestedSecrets: [
-    'external_pbx.agent_api.username',
-    'external_pbx.agent_api.password',
-    'external_pbx.non_agent_api.username',
-    'external_pbx.non_agent_api.password',
-  ],
-  docsUrl: 'https://docs.asterisk.org/Configuration/Interfaces/Asterisk-REST-Interface-ARI/',
-};
-
-export type AriConfig = z.infer<typeof ariConfig>;
+export type AriConfig = z.infer<typeof ariCredentials.schema>;
 
 export interface AriAccount extends AriConfig {
   /** The Stasis application, which no other configuration has. Contract §0: configurations stored without one

@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../../../src/std/clock.ts';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import { ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import { providersOf } from '../../../../src/telephony/registry/registry.ts';
 import type { FakeAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
 import type { HeardFrame, Phone } from '../../../fakes/asterisk/phone.ts';
@@ -22,7 +22,7 @@ export async function withAsterisk(
   const first = await harness.deps.files.create('recordings/first.wav');
   first.append(Uint8Array.of(0));
   await first.close();
-  const ari = createAriProvider({ clock: harness.clock, random: systemRandom });
+  const ari = ariProvider.create({ clock: harness.clock, random: systemRandom });
   Object.assign(harness.deps.providers, providersOf([ari]));
   harness.configuration = await configurePbx(harness, {
     credentials: {

@@ -16,13 +16,13 @@ import type {
   HostedProvider,
 } from '../../../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../../../src/telephony/registry/registry.ts';
-import { createTwilioProvider } from '../../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../../src/telephony/twilio/provider.ts';
 import { createMediaTokens } from '../../../../src/transport/media-token.ts';
 import { settle } from '../../../fakes/fake-clock.ts';
 import { CALL, type CallHarness, inboundRequest, withCallHarness } from '../../call-harness.ts';
 
 const held = withCallHarness();
-const twilio = createTwilioProvider({ clock: systemClock });
+const twilio = twilioProvider.create({ clock: systemClock });
 const RINGING: CallSnapshot = { status: 'ringing', durationS: null, answeredBy: null };
 
 interface Line {

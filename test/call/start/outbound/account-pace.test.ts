@@ -5,13 +5,13 @@ import { createCallControl, withClosing } from '../../../../src/app/call-parts.t
 import { AccountPace } from '../../../../src/call/start/outbound/dial-pace.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { providersOf } from '../../../../src/telephony/registry/registry.ts';
-import { createTwilioProvider } from '../../../../src/telephony/twilio/provider.ts';
+import { twilioProvider } from '../../../../src/telephony/twilio/provider.ts';
 import { type CallHarness, withCallHarness } from '../../call-harness.ts';
 
 const held = withCallHarness();
 
 function providerWith(callsPerSecond: number | undefined) {
-  const twilio = createTwilioProvider({ clock: systemClock });
+  const twilio = twilioProvider.create({ clock: systemClock });
   const declared = callsPerSecond === undefined ? {} : { callsPerSecond };
   return { ...twilio, capabilities: { ...twilio.capabilities, ...declared } };
 }

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import { ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import type { Dialplan } from '../../../fakes/asterisk/dialplan.ts';
 import { ask } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import {
@@ -181,7 +181,7 @@ describe('a caller who may have gone on', () => {
   it('and one who waits for that gateway is hung up', async () => {
     const at = await table({ asterisk: { dialplan: withVoicemail } });
     const { call, phone } = await rings(at);
-    const { control } = createAriProvider({ clock: at.clock, random: systemRandom });
+    const { control } = ariProvider.create({ clock: at.clock, random: systemRandom });
     await control.hangUp(at.credentials, call.callId, patient);
     await phone.ended;
     await nothingLeft(at);

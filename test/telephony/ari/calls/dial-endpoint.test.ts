@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dialQuery } from '../../../../src/telephony/ari/calls/dial-endpoint.ts';
-import { accountOf, ariConfig } from '../../../../src/telephony/ari/rest/config.ts';
+import { accountOf, ariCredentials } from '../../../../src/telephony/ari/rest/config.ts';
 
 const base = {
   provider: 'ari',
@@ -75,8 +75,10 @@ describe('how a number is dialled', () => {
 
   it('is a template with the number in it', () => {
     for (const bad of ['', 'PJSIP/trunk', '{number}', 'PJSIP/{other}', 'x'.repeat(300)]) {
-      expect(ariConfig.safeParse({ ...base, dial_template: bad }).success).toBe(false);
+      expect(ariCredentials.schema.safeParse({ ...base, dial_template: bad }).success).toBe(false);
     }
-    expect(ariConfig.safeParse({ ...base, dial_template: 'PJSIP/{number}@t' }).success).toBe(true);
+    expect(
+      ariCredentials.schema.safeParse({ ...base, dial_template: 'PJSIP/{number}@t' }).success,
+    ).toBe(true);
   });
 });

@@ -7,7 +7,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { KnownPbxAddresses } from '../../../../src/telephony/ari/connection/known-pbx-addresses.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import { ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { clientTable, credentialsOf, gateway } from '../ari-harness.ts';
 
@@ -37,7 +37,7 @@ it('a PBX that does not answer is not known by its configured address', async ()
 });
 
 it('a PBX that connects is known once it has its login right', async () => {
-  const provider = createAriProvider({ clock: new FakeClock(), random: systemRandom });
+  const provider = ariProvider.create({ clock: new FakeClock(), random: systemRandom });
   const { pbx } = provider;
   gateway(
     new FakeClock(),

@@ -6,10 +6,12 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { LoginGuesses } from '../../../../src/telephony/ari/connection/login-guesses.ts';
 import { OutboundWebsocketServer } from '../../../../src/telephony/ari/connection/outbound-websocket.ts';
-import { RefusedConnections } from '../../../../src/telephony/ari/connection/refused-connections.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import {
+  LoginGuesses,
+  RefusedConnections,
+} from '../../../../src/telephony/ari/connection/refused-connections.ts';
+import { ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import { accountOf } from '../../../../src/telephony/ari/rest/config.ts';
 import type { PbxState } from '../../../../src/telephony/provider/pbx.ts';
 import { startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
@@ -54,7 +56,7 @@ async function gateway() {
   const clock = new FakeClock();
   close.push(pump(clock));
   const { log } = quietLog();
-  const provider = createAriProvider({ clock, random: systemRandom });
+  const provider = ariProvider.create({ clock, random: systemRandom });
   const { pbx } = provider;
   const uri = await serve((request, socket, head) => pbx.takeUpgrade(request, socket, head));
   const account = { configurationId: '1', credentials };
@@ -195,7 +197,7 @@ describe('a connection that Asterisk has opened', () => {
   });
 
   it('is refused with 401 for a wrong password, and with 404 where no configuration waits', async () => {
-    const provider = createAriProvider({ clock: new FakeClock(), random: systemRandom });
+    const provider = ariProvider.create({ clock: new FakeClock(), random: systemRandom });
     const { pbx } = provider;
     const url = await serve((request, socket, head) => {
       const client = '192.0.2.9';

@@ -6,10 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect } from 'vitest';
 import WebSocket from 'ws';
 import { systemRandom } from '../../../../src/std/random.ts';
-import {
-  type AriProviderOptions,
-  createAriProvider,
-} from '../../../../src/telephony/ari/provider.ts';
+import { type AriProviderOptions, ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import type { Finding, PbxInboundCall } from '../../../../src/telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../../../src/telephony/provider/provider.ts';
 import {
@@ -49,7 +46,7 @@ export class DoctorWorld {
   }
 
   createProvider(more: Partial<AriProviderOptions>): PbxProvider {
-    return createAriProvider({ clock: this.clock, random: systemRandom, ...more });
+    return ariProvider.create({ clock: this.clock, random: systemRandom, ...more });
   }
 
   async play(options: FakeAsteriskOptions = {}): Promise<void> {

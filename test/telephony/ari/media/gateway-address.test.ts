@@ -4,7 +4,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { addressForPbx } from '../../../../src/telephony/ari/media/gateway-address.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import { ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import type { AriAccount } from '../../../../src/telephony/ari/rest/config.ts';
 import type { RtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
@@ -51,7 +51,7 @@ describe("the gateway's address for a PBX", () => {
     const clock = new FakeClock();
     const rtp: RtpPorts = { open: () => Promise.reject(new Error('not asked for')) } as never;
     const packets = { host: 'localhost', rtp, audioSockets: undefined };
-    const provider = createAriProvider({ clock, random: systemRandom, packets });
+    const provider = ariProvider.create({ clock, random: systemRandom, packets });
     const login = { app_name: 'gw', app_password: 'gwsecret', stasis_app_name: 'app' };
     const { lines } = gateway(clock, { ari_endpoint: ELSEWHERE, ...login, media }, provider);
     expect(lines().map(({ msg }) => msg)).toContain('calls of the PBX will have no audio');

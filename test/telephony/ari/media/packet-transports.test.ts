@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
 import { packetTransports } from '../../../../src/telephony/ari/media/packet-transports.ts';
-import { createAriProvider } from '../../../../src/telephony/ari/provider.ts';
+import { ariProvider } from '../../../../src/telephony/ari/provider.ts';
 import type { ProviderCredentials } from '../../../../src/telephony/provider/terms.ts';
 import { createAudioSocketServer } from '../../../../src/transport/audiosocket/audiosocket-server.ts';
 import { createRtpPorts } from '../../../../src/transport/rtp/rtp-ports.ts';
@@ -44,7 +44,7 @@ async function table(
   atEnd(() => rtp.close());
   atEnd(pump(clock));
   const packets = { host, rtp, audioSockets: hasAudioSocket ? audioSockets : undefined };
-  const provider = createAriProvider({ clock, random: systemRandom, packets });
+  const provider = ariProvider.create({ clock, random: systemRandom, packets });
   const made = gateway(clock, credentialsOf(asterisk, credentials), provider);
   await isUp(made);
   return { clock, asterisk, ...made };
