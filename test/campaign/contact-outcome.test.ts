@@ -6,7 +6,7 @@ import {
 } from '../../src/campaign/contact-outcome.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
-import { runOf } from './outcome-run.ts';
+import { runOf } from '../fakes/call/completed-run.ts';
 
 const run = runOf;
 const talked = { startedAt: new Date(0) };

@@ -5,9 +5,9 @@ import type { Fate } from '../../src/call/outbound/campaign-plans.ts';
 import { LookUps, type Verdict } from '../../src/campaign/look-ups.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { OpenAttempt } from '../../src/store/campaigns/dial-attempts.ts';
+import { runOf } from '../fakes/call/completed-run.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { runOf } from './outcome-run.ts';
 
 let clock: FakeClock;
 let lookUps: LookUps;

@@ -1,6 +1,6 @@
 // A completed run of a campaign's call that was not answered.
 
-import type { Run } from '../../src/model/run.ts';
+import type { Run } from '../../../src/model/run.ts';
 
 export function runOf(more: Partial<Run>): Run {
   return {
