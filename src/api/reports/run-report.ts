@@ -4,6 +4,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { reportColumns } from '../../model/run.ts';
 import { inOwnShare } from '../../std/work-share.ts';
 import type { ReportRow } from '../../store/runs/reports.ts';
 import type { RunFilter, RunScope } from '../../store/runs/run-filters.ts';
@@ -12,16 +13,6 @@ import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, momentIn } from '../http/values.ts';
 import { csvLine } from './csv.ts';
 
-const BEFORE_VARIABLES = [
-  'Run ID',
-  'Campaign ID',
-  'Agent ID',
-  'Agent Definition ID',
-  'Created At',
-  'Phone Number',
-  'Call Disposition',
-  'Call Duration (s)',
-] as const;
 const AFTER_VARIABLES = ['Call Tags', 'Transcript URL', 'Recording URL'] as const;
 
 export const reportQuery = z.object({
@@ -70,7 +61,7 @@ export async function* reportLines(
 ): AsyncGenerator<string> {
   const { reports } = deps.store;
   const variables = await reports.variables(scope, filter);
-  yield csvLine([...BEFORE_VARIABLES, ...variables, ...AFTER_VARIABLES]);
+  yield csvLine([...Object.keys(reportColumns), ...variables, ...AFTER_VARIABLES]);
   let rows = await reports.rows(scope, filter, undefined);
   while (rows.length > 0) {
     const urls = await urlsOf(deps, rows);
@@ -96,17 +87,14 @@ async function urlsOf(
 
 function lineOf(row: ReportRow, variables: readonly string[], urls: Urls): string {
   return csvLine([
-    row.id,
-    row.campaignId,
-    row.workflowId,
-    row.definitionId,
-    isoTime(row.createdAt),
-    row.phoneNumber,
-    row.disposition,
-    row.durationS,
+    ...Object.values(reportColumns).map((name) => cellOf(row[name])),
     ...variables.map((name) => (Object.hasOwn(row.extracted, name) ? row.extracted[name] : null)),
     row.tags.join(', '),
     urls(row, 'transcript'),
     urls(row, 'recording'),
   ]);
+}
+
+function cellOf(value: unknown): unknown {
+  return value instanceof Date ? isoTime(value) : value;
 }
