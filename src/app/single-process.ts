@@ -1,9 +1,9 @@
 // Composition root of a gateway of one process (PATCHBAY_WORKERS=0): calls share their event loop with the API and all
 // background jobs, and are not isolated from either.
 
-import type { CallControl } from '../call/control/call-control.ts';
-import { logEndingModels } from '../call/setup/ending-models.ts';
-import { logOversizedAgents } from '../call/setup/oversized-agents.ts';
+import type { CallControl } from '../call/call-control.ts';
+import { logEndingModels } from '../call/start/setup/ending-models.ts';
+import { logOversizedAgents } from '../call/start/setup/oversized-agents.ts';
 import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';

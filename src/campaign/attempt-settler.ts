@@ -1,7 +1,7 @@
 // Settles attempts whose run is completed, once each; postpones contacts whose dial placed no call; and checks the
 // campaign's circuit breaker.
 
-import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
+import type { CampaignCallService } from '../call/start/outbound/campaign-calls.ts';
 import type { Log } from '../log.ts';
 import { campaignAttempts } from '../metrics/metrics.ts';
 import {

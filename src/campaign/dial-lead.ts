@@ -1,7 +1,7 @@
 // Lead of a claim: how long before its turn it is begun. As long as beginnings take at the moment, and as long again
 // for what the call worker reads before its request. Zero if the store answers at once.
 
-import { LEAD_MS_MAX } from '../call/outbound/dial-pace.ts';
+import { LEAD_MS_MAX } from '../call/start/outbound/dial-pace.ts';
 
 /** Weight of the newest measurement in a falling lead; a longer one counts at once. */
 const NEWEST = 0.05;

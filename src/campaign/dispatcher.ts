@@ -2,9 +2,9 @@
 // organizations, on any number of nodes. All durable state is in the store; state here (timers, pauses after a
 // provider's refusal) may be lost at any moment. Source: contract §9.8.
 
-import { callsPerSecondOf } from '../call/outbound/account-pace.ts';
-import type { CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
-import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
+import { callsPerSecondOf } from '../call/start/outbound/account-pace.ts';
+import type { CampaignCallService, Placed } from '../call/start/outbound/campaign-calls.ts';
+import type { CampaignRoute } from '../call/start/outbound/campaign-plans.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics/metrics.ts';

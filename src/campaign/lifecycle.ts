@@ -2,7 +2,7 @@
 // contacts. Each is one statement in the store; of two requests, the second gets the state that it found. Source:
 // contract §9.1, §9.2, §9.11.
 
-import { findConfiguration } from '../call/outbound/outbound-route.ts';
+import { findConfiguration } from '../call/start/outbound/outbound-route.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Campaign } from '../model/campaign.ts';
 import type { Redial } from '../store/campaigns/campaign-redial.ts';

@@ -2,8 +2,8 @@
 // when a process stopped. Providers' lists lag: two look-ups far enough apart prove that a call does not exist. The
 // first of them is stored, the rest may be lost at any moment.
 
-import type { CampaignCallService } from '../call/outbound/campaign-calls.ts';
-import type { Fate } from '../call/outbound/campaign-plans.ts';
+import type { CampaignCallService } from '../call/start/outbound/campaign-calls.ts';
+import type { Fate } from '../call/start/outbound/campaign-plans.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { AttemptOutcome } from '../model/campaign.ts';

@@ -1,7 +1,7 @@
 // Counts consecutive dials that a provider fails. The store holds the count and makes campaigns wait; the memory here
 // saves a store request for each answered dial.
 
-import type { CampaignRoute } from '../call/outbound/campaign-plans.ts';
+import type { CampaignRoute } from '../call/start/outbound/campaign-plans.ts';
 import type { Log } from '../log.ts';
 import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
 import type { ClaimedAttempt } from '../store/campaigns/dial-attempts.ts';

@@ -1,14 +1,18 @@
 // A campaign's calls for the dispatcher in the API process: plans them there; a call worker dials and holds them. A
 // dial is sent to one worker once; if its reply is lost, the provider is asked.
 
-import type { BegunAttempt, CampaignCallService, Placed } from '../call/outbound/campaign-calls.ts';
+import type {
+  BegunAttempt,
+  CampaignCallService,
+  Placed,
+} from '../call/start/outbound/campaign-calls.ts';
 import {
   type CampaignPlanDeps,
   CampaignPlans,
   type CampaignRoute,
   callerOf,
   type Fate,
-} from '../call/outbound/campaign-plans.ts';
+} from '../call/start/outbound/campaign-plans.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Run } from '../model/run.ts';

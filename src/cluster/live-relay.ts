@@ -2,8 +2,8 @@
 // the inter-process channel, at a bounded rate.
 
 import { z } from 'zod';
-import { isInterim, type LiveWatchers, type Watcher } from '../call/log/live-watchers.ts';
-import type { FeedbackItem } from '../call/log/realtime-feedback.ts';
+import { isInterim, type LiveWatchers, type Watcher } from '../call/events/live-watchers.ts';
+import type { FeedbackItem } from '../call/events/realtime-feedback.ts';
 import { liveItemsDropped } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';

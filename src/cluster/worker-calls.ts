@@ -3,9 +3,9 @@
 
 import { z } from 'zod';
 import type { CallService } from '../call/call-service.ts';
-import type { ClaimedDial, Placed } from '../call/outbound/campaign-calls.ts';
-import type { Fate } from '../call/outbound/campaign-plans.ts';
-import { LEAD_MS_MAX } from '../call/outbound/dial-pace.ts';
+import type { ClaimedDial, Placed } from '../call/start/outbound/campaign-calls.ts';
+import type { Fate } from '../call/start/outbound/campaign-plans.ts';
+import { LEAD_MS_MAX } from '../call/start/outbound/dial-pace.ts';
 import { callStatus, providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';

@@ -1,9 +1,9 @@
 // Interface to the call workers of this gateway for the API process; worker-directory.ts implements it.
 
-import type { StartCall, StartedCall, TestCall } from '../call/call-service.ts';
-import type { DigitsWanted } from '../call/control/send-digits.ts';
-import type { ClaimedDial, Placed } from '../call/outbound/campaign-calls.ts';
-import type { Fate } from '../call/outbound/campaign-plans.ts';
+import type { DigitsWanted } from '../call/session/send-digits.ts';
+import type { ClaimedDial, Placed } from '../call/start/outbound/campaign-calls.ts';
+import type { Fate } from '../call/start/outbound/campaign-plans.ts';
+import type { StartCall, StartedCall, TestCall } from '../call/start/setup/call-start.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';

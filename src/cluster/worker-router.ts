@@ -2,16 +2,17 @@
 // hosted provider goes to the worker with the fewest calls and stays there, with its plan, its first words and its
 // media token. Calls of PBXs begin at the worker that holds the PBX connections.
 
-import type { CallService, StartCall, StartedCall, TestCall } from '../call/call-service.ts';
-import { StoreWait } from '../call/connect/store-wait.ts';
-import type { DigitsWanted } from '../call/control/send-digits.ts';
-import { refuseInbound } from '../call/inbound/inbound-webhook.ts';
-import { findConfiguration, OutboundRoutes } from '../call/outbound/outbound-route.ts';
+import type { CallService } from '../call/call-service.ts';
+import type { DigitsWanted } from '../call/session/send-digits.ts';
+import { refuseInbound } from '../call/start/inbound/inbound-webhook.ts';
+import { findConfiguration, OutboundRoutes } from '../call/start/outbound/outbound-route.ts';
 import {
   readStartFacts,
   type StartFacts,
   type StartFactsDeps,
-} from '../call/outbound/start-call.ts';
+} from '../call/start/outbound/start-call.ts';
+import type { StartCall, StartedCall, TestCall } from '../call/start/setup/call-start.ts';
+import { StoreWait } from '../call/start/store-wait.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { type ProviderName, providerName } from '../model/provider.ts';

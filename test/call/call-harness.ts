@@ -5,11 +5,11 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 import { type CallParts, createCallControl, withClosing } from '../../src/app/call-parts.ts';
-import type { StartCall, StartedCall, TestCall } from '../../src/call/call-service.ts';
-import type { CallControl } from '../../src/call/control/call-control.ts';
-import { createGuardedHttp } from '../../src/call/http/guarded-http.ts';
-import { EventLog } from '../../src/call/log/event-log.ts';
-import { ClipLibrary } from '../../src/call/setup/sound-library.ts';
+import type { CallControl } from '../../src/call/call-control.ts';
+import { EventLog } from '../../src/call/events/event-log.ts';
+import type { StartCall, StartedCall, TestCall } from '../../src/call/start/setup/call-start.ts';
+import { ClipLibrary } from '../../src/call/start/setup/sound-library.ts';
+import { createGuardedHttp } from '../../src/egress/guarded-http.ts';
 import type { CallEvent, CallEventBody } from '../../src/model/call-event.ts';
 import type { Run } from '../../src/model/run.ts';
 import type { PhoneNumber } from '../../src/model/telephony.ts';

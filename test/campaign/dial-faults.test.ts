@@ -4,7 +4,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
-import { withPbx } from '../call/pbx/pbx-harness.ts';
+import { withPbx } from '../call/start/inbound/pbx-harness.ts';
 import { type Dialling, withDialling } from './dialling.ts';
 
 const held = withDialling();

@@ -2,8 +2,8 @@
 // real time, twice a second.
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Placed } from '../../src/call/outbound/campaign-calls.ts';
-import type { CampaignRoute, Fate } from '../../src/call/outbound/campaign-plans.ts';
+import type { Placed } from '../../src/call/start/outbound/campaign-calls.ts';
+import type { CampaignRoute, Fate } from '../../src/call/start/outbound/campaign-plans.ts';
 import { Dispatcher, type DispatcherDeps } from '../../src/campaign/dispatcher.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { campaignDeferred } from '../../src/metrics/metrics.ts';

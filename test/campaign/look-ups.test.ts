@@ -1,7 +1,7 @@
 // When it is proved that a provider has no call: the exact moments. What follows from it is dial-faults.test.ts.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Fate } from '../../src/call/outbound/campaign-plans.ts';
+import type { Fate } from '../../src/call/start/outbound/campaign-plans.ts';
 import { LookUps, type Verdict } from '../../src/campaign/look-ups.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { OpenAttempt } from '../../src/store/campaigns/dial-attempts.ts';

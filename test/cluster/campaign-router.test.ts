@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { campaignPlanDeps } from '../../src/app/call-parts.ts';
-import type { CampaignRoute } from '../../src/call/outbound/campaign-plans.ts';
+import type { CampaignRoute } from '../../src/call/start/outbound/campaign-plans.ts';
 import { CampaignRouter } from '../../src/cluster/campaign-router.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { createCallControl, withClosing } from '../../src/app/call-parts.ts';
-import type { StartCall } from '../../src/call/call-service.ts';
-import type { CallControl } from '../../src/call/control/call-control.ts';
-import { EventLog } from '../../src/call/log/event-log.ts';
+import type { CallControl } from '../../src/call/call-control.ts';
+import { EventLog } from '../../src/call/events/event-log.ts';
+import type { StartCall } from '../../src/call/start/setup/call-start.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
 import { WorkerRouter } from '../../src/cluster/worker-router.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
@@ -18,7 +18,7 @@ import {
   signed,
   withCallHarness,
 } from '../call/call-harness.ts';
-import { configurePbx } from '../call/pbx/pbx-harness.ts';
+import { configurePbx } from '../call/start/inbound/pbx-harness.ts';
 import { deferred } from '../fakes/deferred.ts';
 
 const held = withCallHarness();

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
-import { SIGNATURE_HEADER, signatureOf } from '../../src/call/after/webhook-delivery.ts';
+import { SIGNATURE_HEADER, signatureOf } from '../../src/call/end/after/webhook-delivery.ts';
 import { download } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { loudSeconds } from '../demo/verdict.ts';

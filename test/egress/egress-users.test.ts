@@ -27,7 +27,7 @@ function opensConnections(text: string): boolean {
 }
 
 const checked: Record<string, string> = {
-  'src/call/http/guarded-http.ts': 'the egress rule',
+  'src/egress/guarded-http.ts': 'the egress rule',
   'src/telephony/provider/rest-client.ts': 'the egress rule',
   'src/telephony/ari/connection/event-socket.ts': 'the egress rule',
   'src/transport/websocket/websocket-handshake.ts':

@@ -1,6 +1,9 @@
 // The same speech services for every call.
 
-import type { LanguageModelSource, SpeechSource } from '../../src/call/setup/call-services.ts';
+import type {
+  LanguageModelSource,
+  SpeechSource,
+} from '../../src/call/start/setup/call-services.ts';
 import type { LanguageModel } from '../../src/speech/llm/llm.ts';
 import type { SpeechPlan } from '../../src/speech/speech-plan.ts';
 

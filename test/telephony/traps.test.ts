@@ -48,8 +48,8 @@ const traps: readonly (readonly Tests[])[] = [
   [['plivo/signature.test.ts', 'has a bare question mark between the address and a form']],
   [
     ['vobiz/webhook.test.ts', 'has a content that is confirmed before it has an effect'],
-    ['test/call/connect/provider-differences.test.ts', 'ends no call that the provider says is up'],
-    ['test/call/connect/unproven-status.test.ts', 'has the effect of what the provider says'],
+    ['test/call/start/provider-differences.test.ts', 'ends no call that the provider says is up'],
+    ['test/call/webhooks/unproven-status.test.ts', 'has the effect of what the provider says'],
   ],
   [['vobiz/media.test.ts', 'may begin with audio before its start']],
   [['vobiz/media.test.ts', 'has linear audio in another byte order in each direction']],
@@ -109,7 +109,7 @@ const traps: readonly (readonly Tests[])[] = [
   ],
   [
     [CONTRACT, 'that come twice and out of order have keys and an order that identify them'],
-    ['test/call/connect/provider-event.test.ts', 'comes first, late or twice ends the run once'],
+    ['test/call/webhooks/provider-event.test.ts', 'comes first, late or twice ends the run once'],
   ],
 ];
 

@@ -47,7 +47,7 @@ const SHARED = /^(std|model|errors|metrics)\/|^log$/;
 const STEP = 'workflow/engine#step';
 const DIAL = 'telephony/twilio/control';
 const ANSWER = 'telephony/twiml/documents';
-const CLOSING = 'call/closing/run-closing';
+const CLOSING = 'call/end/closing/run-closing';
 const ENGINE = 'workflow/engine';
 
 type Files = Map<string, Set<string>>;

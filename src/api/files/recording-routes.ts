@@ -2,7 +2,7 @@
 // Source: contract §5.1, §10.3.
 
 import { z } from 'zod';
-import type { ClipLibrary } from '../../call/setup/sound-library.ts';
+import type { ClipLibrary } from '../../call/start/setup/sound-library.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';

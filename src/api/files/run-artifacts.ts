@@ -1,7 +1,7 @@
 // A run's files and the links to them. One stereo recording is stored; the mono mix and the single tracks are derived
 // from it on request. Source: contract decision 2, §6.2 and §6.4.
 
-import { artifactUrl } from '../../call/setup/callback-urls.ts';
+import { artifactUrl } from '../../call/start/setup/callback-urls.ts';
 import type { Artifact, Run } from '../../model/run.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 

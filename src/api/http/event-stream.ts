@@ -2,9 +2,9 @@
 // that does not read, then drops it; nothing is queued. Source: WHATWG HTML, "Server-sent events".
 
 import type { ServerResponse } from 'node:http';
-import type { EventFeed, FeedMessage, MessageData } from '../../call/log/event-feed.ts';
-import { isInterim, type LiveWatchers, type Watcher } from '../../call/log/live-watchers.ts';
-import { stamp } from '../../call/log/transcript.ts';
+import type { EventFeed, FeedMessage, MessageData } from '../../call/events/event-feed.ts';
+import { isInterim, type LiveWatchers, type Watcher } from '../../call/events/live-watchers.ts';
+import { stamp } from '../../call/events/transcript.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
 /** Interval of heartbeats: proxies close a silent connection after a minute, some after half a minute. */

@@ -1,7 +1,7 @@
 // All event streams of this process: their limits, and their end when the process stops.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { EventFeed } from '../../call/log/event-feed.ts';
+import type { EventFeed } from '../../call/events/event-feed.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { EventStream, type StreamDeps } from './event-stream.ts';
 

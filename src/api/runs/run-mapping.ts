@@ -1,7 +1,7 @@
 // A run as clients get it. In lists the heavy parts are null. Source: specification §2.5, contract decision 3 and §6.2.
 
-import { effectiveEvents } from '../../call/log/event-log.ts';
-import { feedbackItems } from '../../call/log/realtime-feedback.ts';
+import { effectiveEvents } from '../../call/events/event-log.ts';
+import { feedbackItems } from '../../call/events/realtime-feedback.ts';
 import { type CallStatus, callStatus, isStatusTransitionAllowed } from '../../model/provider.ts';
 import {
   type Artifact,

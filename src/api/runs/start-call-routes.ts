@@ -2,7 +2,7 @@
 // are made and in which order. Source: specification §4.6 and §4.7, contract §6.1.
 
 import { z } from 'zod';
-import type { StartCall } from '../../call/call-service.ts';
+import type { StartCall } from '../../call/start/setup/call-start.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { agentKeyGuard, starterOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';

@@ -3,7 +3,7 @@
 // Idempotency-Key gets the same answer. Source: contract §6.1.
 
 import { z } from 'zod';
-import { resolveTestAgent } from '../../call/setup/resolve-agent.ts';
+import { resolveTestAgent } from '../../call/start/setup/resolve-agent.ts';
 import type { Direction } from '../../model/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, starterOf } from '../http/authentication.ts';

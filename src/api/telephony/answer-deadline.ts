@@ -11,7 +11,7 @@ import type { ApiDeps } from '../http/api-deps.ts';
 const WHAT = "the answer to a call's webhook";
 
 /** The result of `work`, or `late` when the provider would not wait any longer, or the store is away for longer than a
- *  call waits (call/connect/store-wait). */
+ *  call waits (call/start/store-wait). */
 export async function answerInTime(
   { clock, log }: Pick<ApiDeps, 'clock' | 'log'>,
   provider: HostedProvider | undefined,

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { blockedReason } from '../../call/outbound/outbound-route.ts';
+import { blockedReason } from '../../call/start/outbound/outbound-route.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';

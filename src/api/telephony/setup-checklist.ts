@@ -1,6 +1,6 @@
 // Checklist of what is missing before calls can be placed over a telephony configuration. Source: contract §4.1.
 
-import { blockedReason } from '../../call/outbound/outbound-route.ts';
+import { blockedReason } from '../../call/start/outbound/outbound-route.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import {
   needsCallerId,

@@ -1,7 +1,7 @@
 // Route to test a tool: makes its request once, as a call would, and shows the result. Source: contract §10.1.
 
 import { z } from 'zod';
-import { sendToolRequest, type ToolRequestDeps } from '../../call/http/tool-request.ts';
+import { sendToolRequest, type ToolRequestDeps } from '../../call/session/dialogue/tool-request.ts';
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import { failureOf } from '../../workflow/tools/http-status.ts';

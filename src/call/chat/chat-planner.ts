@@ -11,9 +11,9 @@ import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
-import { policyOf, turnSettingsOf } from '../setup/call-plan.ts';
-import type { LanguageModelSource, PlannedModels } from '../setup/call-services.ts';
-import { planTools } from '../setup/plan-tools.ts';
+import { policyOf, turnSettingsOf } from '../start/setup/call-plan.ts';
+import type { LanguageModelSource, PlannedModels } from '../start/setup/call-services.ts';
+import { planTools } from '../start/setup/plan-tools.ts';
 
 export interface ChatPlannerDeps {
   store: Pick<Store, 'tools' | 'clips'>;

@@ -10,18 +10,18 @@ import type { Run } from '../../model/run.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { DialogueEvent } from '../../workflow/engine/dialogue-events.ts';
 import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
-import { DialogueRecord, faultBody, type NodePlace } from '../dialogue/dialogue-record.ts';
+import { DialogueRecord, faultBody, type NodePlace } from '../session/dialogue/dialogue-record.ts';
 import {
   type DialogueInput,
   type DialogueMedium,
   DialogueRunner,
   type GenerateAction,
-} from '../dialogue/dialogue-runner.ts';
-import type { GenerationSink } from '../dialogue/generation.ts';
-import { modelOfNode } from '../dialogue/node-model.ts';
-import { failedTransfer } from '../dialogue/tool-runner.ts';
-import type { ToolRequestDeps } from '../http/tool-request.ts';
-import type { PlannedModels } from '../setup/call-services.ts';
+} from '../session/dialogue/dialogue-runner.ts';
+import type { GenerationSink } from '../session/dialogue/generation.ts';
+import { modelOfNode } from '../session/dialogue/node-model.ts';
+import type { ToolRequestDeps } from '../session/dialogue/tool-request.ts';
+import { failedTransfer } from '../session/dialogue/tool-runner.ts';
+import type { PlannedModels } from '../start/setup/call-services.ts';
 
 /** Steps of one turn: stops a graph that runs in a cycle without the caller. */
 const STEPS_MAX = 500;

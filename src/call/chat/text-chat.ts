@@ -9,8 +9,8 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { ChatLease, DueTextChat, NewTurn, TextChat } from '../../store/runs/text-chat.ts';
 import type { Store } from '../../store/store.ts';
-import { withoutReserved } from '../setup/call-context.ts';
-import { resolveTestAgent } from '../setup/resolve-agent.ts';
+import { withoutReserved } from '../start/setup/call-context.ts';
+import { resolveTestAgent } from '../start/setup/resolve-agent.ts';
 import type { ChatPlan, ChatPlanner } from './chat-planner.ts';
 import type { NewTextChat, TextChatId, TextChatService } from './text-chat-service.ts';
 import {

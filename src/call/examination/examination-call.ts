@@ -17,9 +17,9 @@ import { SocketMediaSession } from '../../telephony/provider/socket-media-sessio
 import { CLOSE } from '../../transport/media-socket.ts';
 import type { MediaTokenStore } from '../../transport/media-token.ts';
 import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
-import type { CallActions } from '../connect/call-actions.ts';
-import type { WebhookVerifier } from '../connect/webhook-verifier.ts';
-import { callbackUrls, mediaUrl } from '../setup/callback-urls.ts';
+import type { CallActions } from '../start/call-actions.ts';
+import { callbackUrls, mediaUrl } from '../start/setup/callback-urls.ts';
+import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
 import type { CallCapture } from './call-capture.ts';
 import { capturedListener, capturedSocket } from './captured-socket.ts';
 import { ExaminationAgent } from './examination-agent.ts';

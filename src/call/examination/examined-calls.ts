@@ -3,7 +3,8 @@
 
 import type { ProviderName } from '../../model/provider.ts';
 import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
-import type { CallService, StartCall, StartedCall, TestCall } from '../call-service.ts';
+import type { CallService } from '../call-service.ts';
+import type { StartCall, StartedCall, TestCall } from '../start/setup/call-start.ts';
 import type { ExaminationCalls } from './examination-calls.ts';
 
 export class ExaminedCalls implements CallService {

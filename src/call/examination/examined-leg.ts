@@ -5,7 +5,7 @@ import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { HostedProvider } from '../../telephony/provider/provider.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
-import { callbackUrls } from '../setup/callback-urls.ts';
+import { callbackUrls } from '../start/setup/callback-urls.ts';
 import type { AgentLines } from './examination-agent.ts';
 
 /** Ring time of an examination call, in seconds. */

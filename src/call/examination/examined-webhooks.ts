@@ -7,7 +7,7 @@ import type {
   ProviderRequest,
   WebhookReply,
 } from '../../telephony/provider/provider.ts';
-import type { WebhookVerifier } from '../connect/webhook-verifier.ts';
+import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
 import type { CallCapture } from './call-capture.ts';
 import type { ExaminationOrder } from './examined-leg.ts';
 

@@ -4,10 +4,10 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { UtteranceText } from '../../pipeline/call-audio-options.ts';
-import type { GenerateAction, SayAction } from '../dialogue/dialogue-runner.ts';
-import type { GenerationSink } from '../dialogue/generation.ts';
-import type { PreparedLines } from '../setup/prepared-lines.ts';
-import type { CallClips } from '../setup/sound-library.ts';
+import type { PreparedLines } from '../start/setup/prepared-lines.ts';
+import type { CallClips } from '../start/setup/sound-library.ts';
+import type { GenerateAction, SayAction } from './dialogue/dialogue-runner.ts';
+import type { GenerationSink } from './dialogue/generation.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export class AgentSpeech {

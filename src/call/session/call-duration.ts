@@ -1,7 +1,7 @@
 // Longest duration of a call, and the warning before its end.
 
-import type { CallTimers } from '../dialogue/call-timers.ts';
-import type { CallPlan } from '../setup/call-plan.ts';
+import type { CallPlan } from '../start/setup/call-plan.ts';
+import type { CallTimers } from './dialogue/call-timers.ts';
 
 /** A call shorter than this many times the warning's lead time ends without a warning. */
 const WARNING_SHARE_MIN = 4;

@@ -5,8 +5,8 @@ import type { CallEventBody } from '../../model/call-event.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaEvent } from '../../telephony/provider/media-session.ts';
-import type { IdleTimer } from '../dialogue/call-timers.ts';
-import type { DialogueInput } from '../dialogue/dialogue-runner.ts';
+import type { IdleTimer } from './dialogue/call-timers.ts';
+import type { DialogueInput } from './dialogue/dialogue-runner.ts';
 import type { WaitLines } from './wait-lines.ts';
 
 /** Shortest outage that is explained; a shorter one is a gap like any other. */

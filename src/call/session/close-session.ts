@@ -1,5 +1,5 @@
 // Closes the session of a connected call: stops the speech, closes the services and the recording, hangs up, closes the
-// socket. Each step has a deadline; a step that fails is logged, and the next one still runs. call/closing closes the
+// socket. Each step has a deadline; a step that fails is logged, and the next one still runs. call/end/closing closes the
 // run.
 
 import type { Log } from '../../log.ts';
@@ -8,8 +8,8 @@ import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { RecordingFile } from '../../pipeline/recorder.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { MediaSession } from '../../telephony/provider/media-session.ts';
-import type { EndedBy } from '../closing/run-closing.ts';
-import type { CallPlan } from '../setup/call-plan.ts';
+import type { EndedBy } from '../end/closing/run-closing.ts';
+import type { CallPlan } from '../start/setup/call-plan.ts';
 import type { SessionDeps } from './session-deps.ts';
 import type { SessionEvents } from './session-events.ts';
 

@@ -3,7 +3,7 @@
 
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import { type NodeSpeech, nodeSpeechOf, type SpeechPlan } from '../../speech/speech-plan.ts';
-import { modelOfNode } from '../dialogue/node-model.ts';
+import { modelOfNode } from './dialogue/node-model.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export interface CurrentServicesOptions {

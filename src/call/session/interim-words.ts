@@ -3,7 +3,7 @@
 
 import type { Clock, Timer } from '../../std/clock.ts';
 import { wordSpans } from '../../std/text/unspaced-text.ts';
-import type { RunLog } from '../log/event-log.ts';
+import type { RunLog } from '../events/event-log.ts';
 
 /** Shortest interval of updates: a recogniser may revise its words with every frame; no watcher reads faster than
  *  this. */

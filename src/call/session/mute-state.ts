@@ -3,7 +3,7 @@
 // Source: contract §8.4.
 
 import type { DialogueState } from '../../workflow/engine.ts';
-import type { LiveType } from '../log/live-watchers.ts';
+import type { LiveType } from '../events/live-watchers.ts';
 
 export class MuteState {
   readonly #emit: (type: LiveType) => void;

@@ -9,9 +9,9 @@ import type { RecordingFile } from '../../pipeline/recorder.ts';
 import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaSession, MediaStart } from '../../telephony/provider/media-session.ts';
-import { machineDetectionOf } from '../setup/answering-machine.ts';
-import type { CallPlan } from '../setup/call-plan.ts';
-import type { CallServices } from '../setup/call-services.ts';
+import { machineDetectionOf } from '../start/setup/answering-machine.ts';
+import type { CallPlan } from '../start/setup/call-plan.ts';
+import type { CallServices } from '../start/setup/call-services.ts';
 
 interface AudioParts {
   plan: CallPlan;

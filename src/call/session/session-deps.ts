@@ -3,11 +3,11 @@
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { ProviderHangUp } from '../closing/provider-hang-up.ts';
-import type { RunClosing } from '../closing/run-closing.ts';
-import type { OrganizationHttp } from '../http/tool-request.ts';
-import type { CallServices } from '../setup/call-services.ts';
-import type { TransferLegs } from './transfer-leg.ts';
+import type { ProviderHangUp } from '../end/closing/provider-hang-up.ts';
+import type { RunClosing } from '../end/closing/run-closing.ts';
+import type { CallServices } from '../start/setup/call-services.ts';
+import type { TransferLegs } from '../transfer/transfer-leg.ts';
+import type { OrganizationHttp } from './dialogue/tool-request.ts';
 
 export interface SessionDeps {
   services: CallServices;

@@ -6,8 +6,8 @@ import type { TurnLatency, UtteranceKind } from '../../model/call-event.ts';
 import type { UtteranceReport } from '../../pipeline/call-audio-event.ts';
 import type { CallerTurn, InterruptionFacts } from '../../pipeline/turn/turn-event.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
-import { DialogueRecord, type NodePlace } from '../dialogue/dialogue-record.ts';
-import type { RunLog } from '../log/event-log.ts';
+import type { RunLog } from '../events/event-log.ts';
+import { DialogueRecord, type NodePlace } from './dialogue/dialogue-record.ts';
 
 export interface TurnTimes {
   lastSpeechAt: number;

@@ -18,20 +18,20 @@ import type {
   MediaStart,
 } from '../../telephony/provider/media-session.ts';
 import { isFinal } from '../../workflow/engine/ending.ts';
-import type { EndedBy } from '../closing/run-closing.ts';
-import { CallTimers, guardedClock, IdleTimer } from '../dialogue/call-timers.ts';
-import { type DialogueMedium, DialogueRunner } from '../dialogue/dialogue-runner.ts';
-import type { RunLog } from '../log/event-log.ts';
-import { isUnwantedMachine } from '../setup/answering-machine.ts';
-import type { CallPlan } from '../setup/call-plan.ts';
-import { onceFetched } from '../setup/pre-call-fetch.ts';
+import type { EndedBy } from '../end/closing/run-closing.ts';
+import type { RunLog } from '../events/event-log.ts';
+import { isUnwantedMachine } from '../start/setup/answering-machine.ts';
+import type { CallPlan } from '../start/setup/call-plan.ts';
+import { onceFetched } from '../start/setup/pre-call-fetch.ts';
+import { CallTransfer } from '../transfer/call-transfer.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
 import { limitDuration } from './call-duration.ts';
 import { CallSuspension } from './call-suspension.ts';
-import { CallTransfer } from './call-transfer.ts';
 import { closeSession } from './close-session.ts';
 import { CurrentServices } from './current-services.ts';
+import { CallTimers, guardedClock, IdleTimer } from './dialogue/call-timers.ts';
+import { type DialogueMedium, DialogueRunner } from './dialogue/dialogue-runner.ts';
 import { InterimWords } from './interim-words.ts';
 import { MuteState } from './mute-state.ts';
 import { openAudio } from './session-audio.ts';

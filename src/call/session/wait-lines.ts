@@ -6,10 +6,10 @@ import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { NodeSpeech } from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import { transferUnderWay } from '../../workflow/engine/tool-results.ts';
-import type { DialogueRunner } from '../dialogue/dialogue-runner.ts';
-import { SilenceWatchdog } from '../dialogue/silence-watchdog.ts';
-import type { CallPlan } from '../setup/call-plan.ts';
-import { PreparedLines } from '../setup/prepared-lines.ts';
+import type { CallPlan } from '../start/setup/call-plan.ts';
+import { PreparedLines } from '../start/setup/prepared-lines.ts';
+import type { DialogueRunner } from './dialogue/dialogue-runner.ts';
+import { SilenceWatchdog } from './dialogue/silence-watchdog.ts';
 
 /** Voices whose lines are kept: each has ten lines of a few seconds. */
 const VOICES_MAX = 3;

@@ -1,5 +1,5 @@
 // Deliveries of webhooks: claimed under a lease, and tried until they are delivered or become dead letters. Sending
-// them is in call/after.
+// them is in call/end/after.
 
 import { type Selectable, sql } from 'kysely';
 import type { DeliveryState } from '../../model/webhook-delivery.ts';

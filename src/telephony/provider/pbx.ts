@@ -61,12 +61,12 @@ export interface PbxStatus {
 /** Listener of a PBX's events, called in their order. Must not throw. */
 export interface PbxListener {
   onState(state: PbxState): void;
-  /** An inbound call rings. `call/pbx` connects it or rejects it. */
+  /** An inbound call rings. `call/start/inbound` connects it or rejects it. */
   onInbound(call: PbxInboundCall): void;
-  /** A call that we dialled rings, and has early media before the answer. `call/pbx` connects it; its answer is
+  /** A call that we dialled rings, and has early media before the answer. `call/start/inbound` connects it; its answer is
    *  reported as for any call. */
   onEarlyMedia(call: { callId: string; runId: string }): void;
-  /** A call that we dialled was answered. `call/pbx` connects it. */
+  /** A call that we dialled was answered. `call/start/inbound` connects it. */
   onAnswered(call: { callId: string; runId: string }): void;
   onStatus(status: PbxStatus): void;
 }

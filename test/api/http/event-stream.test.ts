@@ -5,9 +5,9 @@ import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { EventStream } from '../../../src/api/http/event-stream.ts';
-import type { EventFeed, FeedMessage } from '../../../src/call/log/event-feed.ts';
-import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
-import type { FeedbackItem } from '../../../src/call/log/realtime-feedback.ts';
+import type { EventFeed, FeedMessage } from '../../../src/call/events/event-feed.ts';
+import { LiveWatchers } from '../../../src/call/events/live-watchers.ts';
+import type { FeedbackItem } from '../../../src/call/events/realtime-feedback.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 
 /** Emits what a test puts into it. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Api } from '../../../src/api/http/api-deps.ts';
 import { EventStreams } from '../../../src/api/http/event-streams.ts';
 import { buildServer } from '../../../src/api/server.ts';
-import { LiveWatchers } from '../../../src/call/log/live-watchers.ts';
+import { LiveWatchers } from '../../../src/call/events/live-watchers.ts';
 import type { Run } from '../../../src/model/run.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { EventClient } from '../http/event-client.ts';

@@ -1,8 +1,8 @@
 // Tools that are tried out. Source: contract §10.1, §8.7.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
-import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
+import { credentialHeadersFrom } from '../../../src/call/session/dialogue/credential-headers.ts';
+import { createGuardedHttp } from '../../../src/egress/guarded-http.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';

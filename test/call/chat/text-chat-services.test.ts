@@ -2,7 +2,7 @@
 // Nothing of that was in a chat's run.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { OrganizationModels } from '../../../src/call/setup/organization-speech.ts';
+import { OrganizationModels } from '../../../src/call/start/setup/organization-speech.ts';
 import { LanguageModels } from '../../../src/speech/language-models.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';

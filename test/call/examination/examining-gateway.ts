@@ -6,7 +6,7 @@ import { afterEach } from 'vitest';
 import type { AgentLines } from '../../../src/call/examination/examination-agent.ts';
 import { ExaminationCalls } from '../../../src/call/examination/examination-calls.ts';
 import { ExaminedCalls } from '../../../src/call/examination/examined-calls.ts';
-import { OutboundRoutes } from '../../../src/call/outbound/outbound-route.ts';
+import { OutboundRoutes } from '../../../src/call/start/outbound/outbound-route.ts';
 import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { dtmfTones } from '../../../src/audio/tones/tone-generator.ts';
 import { type CallHarness, withCallHarness } from '../call-harness.ts';
-import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
+import { EXTENSION, mediaOf, withPbx } from '../start/inbound/pbx-harness.ts';
 
 const held = withCallHarness();
 const PHONE = 'phone-42';

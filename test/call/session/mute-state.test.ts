@@ -1,7 +1,7 @@
 // When watchers get that the agent does not listen. Source: contract §8.4, §8.10.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { FeedbackItem } from '../../../src/call/log/realtime-feedback.ts';
+import type { FeedbackItem } from '../../../src/call/events/realtime-feedback.ts';
 import { MuteState } from '../../../src/call/session/mute-state.ts';
 import { INITIAL_STATE } from '../../../src/workflow/engine/state.ts';
 import { deferred } from '../../fakes/deferred.ts';

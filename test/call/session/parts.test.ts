@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { IdleTimer } from '../../../src/call/dialogue/call-timers.ts';
-import { valuesOf } from '../../../src/call/dialogue/generation.ts';
+import { IdleTimer } from '../../../src/call/session/dialogue/call-timers.ts';
+import { valuesOf } from '../../../src/call/session/dialogue/generation.ts';
 import { turnLatencyOf } from '../../../src/call/session/session-events.ts';
-import { callbackUrls, mediaUrl } from '../../../src/call/setup/callback-urls.ts';
+import { callbackUrls, mediaUrl } from '../../../src/call/start/setup/callback-urls.ts';
 import { deadlineSignal, withDeadline } from '../../../src/std/deadline.ts';
 import { createTwilioProvider } from '../../../src/telephony/twilio/provider.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
 import { type CallHarness, chat, withCallHarness } from '../call-harness.ts';
-import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
+import { EXTENSION, mediaOf, withPbx } from '../start/inbound/pbx-harness.ts';
 import type { Stream } from '../stream.ts';
 
 const held = withCallHarness();

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { credentialHeadersFrom } from '../../../src/call/http/credential-headers.ts';
-import { createGuardedHttp } from '../../../src/call/http/guarded-http.ts';
-import { feedbackItems } from '../../../src/call/log/realtime-feedback.ts';
+import { feedbackItems } from '../../../src/call/events/realtime-feedback.ts';
+import { credentialHeadersFrom } from '../../../src/call/session/dialogue/credential-headers.ts';
+import { createGuardedHttp } from '../../../src/egress/guarded-http.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
 import { deferred } from '../../fakes/deferred.ts';
@@ -18,8 +18,8 @@ import {
 } from '../../fakes/services/openai-server.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { type CallHarness, twilioAnswers, withCallHarness } from '../call-harness.ts';
-import { EXTENSION, mediaOf, withPbx } from '../pbx/pbx-harness.ts';
 import { type Answer, ScriptedModel } from '../scripted-model.ts';
+import { EXTENSION, mediaOf, withPbx } from '../start/inbound/pbx-harness.ts';
 import { type ToolSpec, withTools, withToolsAnd } from './tools-harness.ts';
 
 const at = withCallHarness();

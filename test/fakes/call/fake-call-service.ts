@@ -1,11 +1,7 @@
 // A fake call service: records its requests and returns prepared answers.
 
-import type {
-  CallService,
-  StartCall,
-  StartedCall,
-  TestCall,
-} from '../../../src/call/call-service.ts';
+import type { CallService } from '../../../src/call/call-service.ts';
+import type { StartCall, StartedCall, TestCall } from '../../../src/call/start/setup/call-start.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { Run } from '../../../src/model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../../../src/telephony/provider/provider.ts';

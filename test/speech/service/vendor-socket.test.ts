@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -357,11 +357,22 @@ describe('connections opened ahead', () => {
     return { warm, clock };
   }
 
+  /** Opens a connection ahead, and waits for both of its ends. */
+  async function openedAhead(warm: WarmConnections, acme: SocketService, url = acme.url) {
+    const connect = vi.spyOn(warm, 'connect');
+    const before = acme.accepted();
+    warm.prepare(url);
+    const socket: unknown = connect.mock.results[0]?.value;
+    connect.mockRestore();
+    if (!(socket instanceof Socket)) throw new Error('no connection');
+    await once(socket, socket instanceof TLSSocket ? 'secureConnect' : 'connect');
+    await vi.waitFor(() => expect(acme.accepted()).toBe(before + 1));
+  }
+
   it('are taken by the next socket to the same host', async () => {
     const acme = await service();
     const { warm } = warmUp();
-    warm.prepare(acme.url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    await openedAhead(warm, acme);
     const { socket } = open(`${acme.url}/v1`, { warm });
     await vi.waitFor(() => expect(socket.isReady).toBe(true));
     expect(acme.accepted()).toBe(1);
@@ -371,8 +382,7 @@ describe('connections opened ahead', () => {
   it('are replaced by a fresh one, without a fault, where the service has left them', async () => {
     const acme = await service();
     const { warm } = warmUp();
-    warm.prepare(acme.url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    await openedAhead(warm, acme);
     acme.resetNext();
     const { socket, faults } = open(acme.url, { warm });
     socket.send('first words');
@@ -385,8 +395,7 @@ describe('connections opened ahead', () => {
     const held: (() => void)[] = [];
     const acme = await service({ hold: () => new Promise((resolve) => held.push(resolve)) });
     const { warm } = warmUp();
-    warm.prepare(acme.url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    await openedAhead(warm, acme);
     const { faults, clock } = open(acme.url, { warm });
     clock.advance(999);
     expect(acme.accepted()).toBe(1);
@@ -403,8 +412,7 @@ describe('connections opened ahead', () => {
   it('count as a refusal where the service refuses', async () => {
     const acme = await service({ refuse: { status: 401, body: 'no' } });
     const { warm } = warmUp();
-    warm.prepare(acme.url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    await openedAhead(warm, acme);
     const { faults } = open(acme.url, { warm });
     await vi.waitFor(() => expect(faults.map(({ kind }) => kind)).toEqual(['auth']));
     expect(acme.accepted()).toBe(1);
@@ -413,8 +421,7 @@ describe('connections opened ahead', () => {
   it('are closed by a header that cannot be sent', async () => {
     const acme = await service();
     const { warm } = warmUp();
-    warm.prepare(acme.url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    await openedAhead(warm, acme);
     const { faults, clock } = open(acme.url, { warm, headers: { authorization: 'Token “a”' } });
     clock.advance(0);
     expect(faults).toMatchObject([{ kind: 'request' }]);
@@ -432,8 +439,7 @@ describe('connections opened ahead', () => {
   it('close when they are not used for 30 s', async () => {
     const acme = await service();
     const { warm, clock } = warmUp();
-    warm.prepare(acme.url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    await openedAhead(warm, acme);
     clock.advance(30_000);
     expect(warm.take(acme.url)).toBeUndefined();
     expect(clock.timers).toBe(0);
@@ -442,8 +448,7 @@ describe('connections opened ahead', () => {
   it('stay open after they were taken', async () => {
     const acme = await service();
     const { warm, clock } = warmUp();
-    warm.prepare(acme.url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(1));
+    await openedAhead(warm, acme);
     const { socket, faults } = open(acme.url, { warm });
     await vi.waitFor(() => expect(socket.isReady).toBe(true));
     clock.advance(60_000);
@@ -484,8 +489,7 @@ describe('connections opened ahead', () => {
     };
     expect(await isResumed()).toBe(false);
     expect(await isResumed()).toBe(true);
-    warm.prepare(url);
-    await vi.waitFor(() => expect(acme.accepted()).toBe(3));
+    await openedAhead(warm, acme, url);
     expect([await isResumed(), acme.accepted()]).toEqual([true, 3]);
     // The certificate's authority is not trusted, whether or not others have a session.
     const { faults } = open(url, { warm: new WarmConnections({ clock: new FakeClock(), egress }) });

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { retryMs } from '../../../src/call/after/webhook-delivery.ts';
+import { retryMs } from '../../../src/call/end/after/webhook-delivery.ts';
 import type { Delivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
 import { rounds } from '../../rounds.ts';
 import { withStore } from '../engines.ts';

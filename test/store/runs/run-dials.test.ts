@@ -1,5 +1,5 @@
 // Which runs the dials of one statement lock, and in which order, on a PostgreSQL server: the embedded engine works on one
-// statement at a time. What dials change in their runs: runs.test.ts and test/call/outbound.
+// statement at a time. What dials change in their runs: runs.test.ts and test/call/start/outbound.
 
 import { describe, expect, it, vi } from 'vitest';
 import { engines } from '../databases.ts';

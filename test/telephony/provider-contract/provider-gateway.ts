@@ -3,7 +3,7 @@
 
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CallActions } from '../../../src/call/connect/call-actions.ts';
+import { CallActions } from '../../../src/call/start/call-actions.ts';
 import { codecByName } from '../../../src/codec/registry.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import type {

@@ -1,5 +1,5 @@
 // One configuration's Asterisk: events of its Stasis application become calls that ring, are answered and end;
-// `call/pbx` connects, rejects and transfers them. Source: asterisk §0, §4.
+// `call/start/inbound` connects, rejects and transfers them. Source: asterisk §0, §4.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
@@ -115,7 +115,7 @@ export class AriConnection implements PbxConnection, CallPeer {
     return this.#held.watch(channelId, take);
   }
 
-  // Requests of `call/pbx`.
+  // Requests of `call/start/inbound`.
 
   async ring(callId: string): Promise<void> {
     const call = this.#held.calls.get(callId);

@@ -1,0 +1,66 @@
+// Sends DTMF digits to the far end of a connected call at a client's request, for voice menus. If the provider can send
+// them, any node may ask it; if not, the node with the call sends the tones.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
+import type { Store } from '../../store/store.ts';
+import type { Line, ProviderHangUp } from '../end/closing/provider-hang-up.ts';
+import type { CallRegistry } from './call-registry.ts';
+
+const SEND_MS_MAX = 5_000;
+
+export interface DigitRequestsDeps {
+  store: Pick<Store, 'runs'>;
+  registry: Pick<CallRegistry, 'session'>;
+  hangUps: Pick<ProviderHangUp, 'lineOf'>;
+  clock: Clock;
+}
+
+export interface DigitsWanted {
+  organizationId: string;
+  runId: string;
+  /** 0-9 * # A-D, `w` for a pause. */
+  digits: string;
+}
+
+export class DigitRequests {
+  readonly #deps: DigitRequestsDeps;
+
+  constructor(deps: DigitRequestsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sends the digits. Throws RUN_NOT_FOUND, CALL_NOT_TALKING, DIGITS_UNSUPPORTED, DIGITS_WAITING,
+   *  CALL_OUT_OF_REACH, PROVIDER_* codes. */
+  async send({ organizationId, runId, digits }: DigitsWanted): Promise<void> {
+    const { store, hangUps } = this.#deps;
+    const run = await store.runs.get(organizationId, runId);
+    if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
+    if (run.state !== 'running') throw new GatewayError('CALL_NOT_TALKING');
+    const line = await hangUps.lineOf(run);
+    if (line === undefined || run.providerCallId === null)
+      throw new GatewayError('CALL_OUT_OF_REACH');
+    if (line.provider.capabilities.digitsOut === 'tones') this.#sendTones(runId, digits, line);
+    else await this.#request(run.providerCallId, digits, line);
+  }
+
+  #sendTones(runId: string, digits: string, { provider }: Line): void {
+    const session = this.#deps.registry.session(runId);
+    if (session === undefined) {
+      throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
+    }
+    session.press(digits);
+  }
+
+  async #request(callId: string, digits: string, line: Line): Promise<void> {
+    const deadline = deadlineSignal(this.#deps.clock, SEND_MS_MAX, 'send digits');
+    try {
+      const { provider, configuration } = line;
+      const { credentials } = configuration;
+      await provider.control.sendDigits?.(credentials, callId, digits, deadline.signal);
+    } finally {
+      deadline.done();
+    }
+  }
+}

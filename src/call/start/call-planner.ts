@@ -1,0 +1,136 @@
+// Plans a call while its phone rings: the agent's version, tools, clips and first words. call-preparation decides
+// whether media are admitted for it.
+
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Log } from '../../log.ts';
+import type { Run } from '../../model/run.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
+import { prepareSpeech } from '../../speech/speech-plan.ts';
+import { SharedReads } from '../../std/batches.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { Store } from '../../store/store.ts';
+import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
+import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
+import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
+import type { UnconnectedCall } from '../end/closing/unconnected-calls.ts';
+import { withRunIds } from './setup/call-context.ts';
+import { type CallPlan, planCall, planClips, policyOf } from './setup/call-plan.ts';
+import type { CallServices } from './setup/call-services.ts';
+import { firstWordsOf, renderFirstWords } from './setup/first-words.ts';
+import { GraphCache } from './setup/graph-cache.ts';
+import { planTools, toolFaults } from './setup/plan-tools.ts';
+import { onceFetched, type PreCallFetch, type PreCallFetches } from './setup/pre-call-fetch.ts';
+import type { CallClips, ClipLibrary } from './setup/sound-library.ts';
+import type { StoreWait } from './store-wait.ts';
+
+export interface CallPlannerDeps {
+  store: Pick<Store, 'runs' | 'workflows' | 'tools'>;
+  services: Pick<CallServices, 'speech'>;
+  sounds: ClipLibrary;
+  fetches: PreCallFetches;
+  clock: Clock;
+  log: Log;
+}
+
+export interface PlannedCall extends UnconnectedCall {
+  /** The version of a run that this process has just created, so that no lookup is needed. */
+  fresh?: WorkflowVersion | undefined;
+  /** The call's wait for the store, if it has begun. */
+  wait?: StoreWait | undefined;
+  /** The request before the call, if it was sent: a repeated plan does not send it again. */
+  preCall?: PreCallFetch | undefined;
+}
+
+export class CallPlanner {
+  readonly #deps: CallPlannerDeps;
+  /** Reads that calls share: those of a burst have one agent read for several of them. */
+  readonly #versions = new SharedReads<WorkflowVersion | undefined>();
+  readonly #graphs = new GraphCache();
+
+  constructor(deps: CallPlannerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Plans a call. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
+  async plan(call: PlannedCall): Promise<CallPlan> {
+    const { services, sounds: library, fetches } = this.#deps;
+    const { configuration, provider } = call;
+    const run = withRunIds(call.run);
+    const version = call.fresh ?? (await this.#adopt(run));
+    call.preCall ??= fetches.start(run, version.definition);
+    const fetch = call.preCall;
+    const { organizationId } = run;
+    const { configurations, definition } = version;
+    const { plan: speech, faults: unusable } = await services.speech.planOf({
+      organizationId,
+      configurations,
+      definition,
+      runId: run.id,
+    });
+    prepareSpeech(speech);
+    const sounds = await planClips(library, run, version);
+    const graph = this.#graphs.of(version);
+    const tools =
+      policyOf(speech) === 'model'
+        ? await planTools(this.#deps, run, { definition, graph })
+        : NO_TOOLS;
+    await sounds.clips.add(toolClipRefs(tools));
+    const planned = planCall({
+      run,
+      configuration,
+      provider,
+      version,
+      graph,
+      speech,
+      sounds,
+      tools,
+    });
+    const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
+    const faults = [...unusable, ...planned.faults, ...toolFaults(provider, tools)];
+    return { ...planned, preCall, faults };
+  }
+
+  /** Renders the agent's first words into the prompt cache once they are known. A service's voice keeps words that
+   *  are the same in every call. A failure appears again in the call. */
+  prepareFirstWords(plan: CallPlan): void {
+    const { callType } = plan.run;
+    onceFetched(plan, (initialContext) => {
+      const words = firstWordsOf(plan, { callType, initialContext }, this.#deps.clock);
+      if (words !== undefined) void renderFirstWords(words, plan.speech, this.#deps);
+    });
+  }
+
+  /** Whether this process has the call. False if another process has it, as after a webhook that the provider
+   *  repeated to that process: a second stream would disturb the conversation. Never rejects. */
+  async awaitsMedia(runId: string): Promise<boolean> {
+    const { store, log } = this.#deps;
+    try {
+      const [run, owner] = await Promise.all([store.runs.find(runId), store.runs.owner(runId)]);
+      return run?.state === 'initialized' && owner?.isOwn === true;
+    } catch (error) {
+      log.warn({ err: error, runId }, 'media not requested again');
+      return false;
+    }
+  }
+
+  /** Takes over a run that another process may have created. */
+  async #adopt(run: Run): Promise<WorkflowVersion> {
+    const { store } = this.#deps;
+    await store.runs.adopt(run.id);
+    const { workflowId, definitionId } = run;
+    const read = () => store.workflows.version(workflowId, definitionId);
+    const version = await this.#versions.get(`${workflowId} ${definitionId}`, read);
+    if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+    return version;
+  }
+}
+
+/** The fetched context, after its clips are loaded. */
+async function withClips(
+  clips: CallClips,
+  context: PreCallFetch['context'],
+): PreCallFetch['context'] {
+  const fetched = await context;
+  await clips.add(clipRefsOf({ nodes: [], edges: [] }, fetched));
+  return fetched;
+}

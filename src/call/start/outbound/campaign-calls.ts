@@ -1,0 +1,191 @@
+// A campaign's calls for the dispatcher: their routes (campaign-plans.ts) and their dials. A dial is sent once: after
+// an unclear answer the provider is asked, and the dial is not repeated.
+
+import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
+import { callsRefused, callsStarted } from '../../../metrics/metrics.ts';
+import type { Run } from '../../../model/run.ts';
+import type { ClaimedAttempt } from '../../../store/campaigns/dial-attempts.ts';
+import type { Store } from '../../../store/store.ts';
+import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
+import type { ConnectServices } from '../../media/connect-services.ts';
+import { callsPerSecondOf } from './account-pace.ts';
+import {
+  type CampaignPlanDeps,
+  CampaignPlans,
+  type CampaignRoute,
+  callerOf,
+  REFUSALS,
+} from './campaign-plans.ts';
+import type { CampaignWords } from './campaign-words.ts';
+import type { ProviderDial } from './dial.ts';
+import type { DialPace } from './dial-pace.ts';
+import type { DialRequestOfRun } from './dial-record.ts';
+
+/** Result of a dial. `placed`: the phone rings. `put-off`: the provider is at its limit. `fault`: the provider was
+ *  not reached, so nothing was placed. `in-doubt`: the request failed, and the phone may ring. `refused`: the
+ *  provider refused, the run is completed. `closed`: the dial could not be sent, the run is completed. */
+export type Placed = 'placed' | 'put-off' | 'fault' | 'in-doubt' | 'refused' | 'closed';
+
+/** A dial for an attempt that another process has claimed, with its run. */
+export interface ClaimedDial {
+  attemptId: string;
+  runId: string;
+  organizationId: string;
+  configurationId: string;
+  /** The caller id, normalized; null: the far side's default. */
+  from: string | null;
+  to: string;
+  campaignId: string;
+  /** The campaign's rate limit. */
+  ratePerSecond: number;
+  /** Milliseconds from the request to the dial's turn: 0 to 500. */
+  waitMs: number;
+}
+
+/** An attempt that has begun. */
+export interface BegunAttempt {
+  run: Run;
+  /** Milliseconds from now to the dial's turn: 0 to 500. */
+  waitMs: number;
+}
+
+/** The dispatcher's interface. */
+export type CampaignCallService = Pick<
+  CampaignCalls,
+  'takesCalls' | 'line' | 'runOf' | 'place' | 'outcomeAfterCrash'
+>;
+
+export interface CampaignCallsDeps {
+  plans: CampaignPlanDeps;
+  store: Pick<Store, 'runs' | 'contacts'>;
+  dial: ProviderDial;
+  pace: DialPace;
+  words: Pick<CampaignWords, 'ready'>;
+  connect: Pick<ConnectServices, 'registry' | 'watchdog' | 'unconnected'>;
+  /** Whether this process accepts one more call. */
+  takesCalls: () => boolean;
+}
+
+export class CampaignCalls extends CampaignPlans {
+  readonly #deps: CampaignCallsDeps;
+
+  constructor(deps: CampaignCallsDeps) {
+    super(deps.plans);
+    this.#deps = deps;
+  }
+
+  /** Whether this process accepts one more call at this moment. */
+  get takesCalls(): boolean {
+    return this.#deps.takesCalls();
+  }
+
+  /** Places a call for an attempt. Never rejects because of the provider. */
+  async place(
+    line: CampaignRoute,
+    claim: ClaimedAttempt,
+    { run, waitMs }: BegunAttempt,
+  ): Promise<Placed> {
+    const { configuration, provider } = line;
+    const { clock } = this.#deps.plans;
+    const turnMs = clock.monotonicMs() + waitMs;
+    const route = { configuration, provider, from: callerOf(line, claim) };
+    const placement = { run, route, to: claim.phoneNumber, version: line.version };
+    await this.#deps.words.ready(placement);
+    const leftMs = turnMs - clock.monotonicMs();
+    if (leftMs > 0) await new Promise<void>((resolve) => clock.after(leftMs, resolve));
+    return this.#place(placement);
+  }
+
+  /** Places a claimed call; this process owns the run from then on. An unclear result is stored here: the process
+   *  that asked may be dead by then, and the next one would dial again. Throws STORE_UNAVAILABLE before anything is
+   *  sent. */
+  async placeClaimed(dial: ClaimedDial): Promise<Placed> {
+    const { store, plans, pace, words } = this.#deps;
+    const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
+    const turnMs = plans.clock.monotonicMs() + dial.waitMs;
+    if (!this.takesCalls) return 'put-off';
+    const [route, run] = await Promise.all([plans.routes.chosen(dial), this.#adopt(runId)]);
+    if (run?.state === 'initialized' && route !== undefined) await words.ready({ run, route, to });
+    const callsPerSecond = route === undefined ? null : callsPerSecondOf(route);
+    const account = { id: dial.configurationId, callsPerSecond };
+    const waitMs = Math.max(0, turnMs - plans.clock.monotonicMs());
+    if (!(await pace.turn({ campaignId, ratePerSecond, account, waitMs }))) return 'put-off';
+    // The run may have been hung up meanwhile.
+    if (run?.state !== 'initialized' || route === undefined) return 'fault';
+    const placed = await this.#place({ run, route, to });
+    if (placed === 'in-doubt') {
+      await store.contacts.doubt(attemptId).catch((error: unknown) => {
+        plans.log.error({ err: error, attemptId }, 'unclear dial not stored');
+      });
+    }
+    return placed;
+  }
+
+  /** The run; this process owns it if its call has not ended. */
+  async #adopt(runId: string): Promise<Run | undefined> {
+    const { runs } = this.#deps.store;
+    return (await runs.adopt(runId)) ?? (await runs.find(runId));
+  }
+
+  /** Dials. Never rejects because of the provider. */
+  async #place(placement: DialRequestOfRun): Promise<Placed> {
+    const { run, route } = placement;
+    const { configuration, provider } = route;
+    const call = { run, configuration, provider };
+    callsStarted.inc({ provider: provider.name, direction: 'outbound' });
+    const { dial, connect } = this.#deps;
+    connect.watchdog.dialled(call);
+    await dial.record.expect(placement);
+    try {
+      await dial.record.dialled(run, await dial.send(placement));
+    } catch (error) {
+      return this.#unplaced(call, placement, error);
+    }
+    await this.#noteCreated(placement);
+    return 'placed';
+  }
+
+  async #unplaced(
+    call: UnconnectedCall,
+    placement: DialRequestOfRun,
+    error: unknown,
+  ): Promise<Exclude<Placed, 'placed'>> {
+    const { dial, connect, plans } = this.#deps;
+    const { id: runId } = placement.run;
+    const code = codeOf(error) ?? 'UNEXPECTED';
+    callsRefused.inc({ code });
+    if (code === 'PROVIDER_CAPACITY' || UNSENT.has(code)) {
+      connect.registry.removeUnconnected(runId);
+      dial.record.forget(placement);
+      return code === 'PROVIDER_CAPACITY' ? 'put-off' : 'fault';
+    }
+    plans.log.warn({ err: error, runId }, 'call of a campaign not placed, or its dial is unclear');
+    if (!REFUSALS.has(code)) {
+      // The run stays open: if the call is answered, the agent talks.
+      await dial.record.doubt(placement, { code, message: messageOf(error) });
+      return 'in-doubt';
+    }
+    await this.#noteCreated(placement);
+    await connect.unconnected.fail(call, error);
+    return code === 'CONTEXT_OVERSIZED' ? 'closed' : 'refused';
+  }
+
+  /** Logs the first event. An unavailable store must not turn a ringing call into a failure. */
+  async #noteCreated(placement: DialRequestOfRun): Promise<void> {
+    try {
+      await this.#deps.dial.record.created(placement);
+    } catch (error) {
+      this.#deps.plans.log.error(
+        { err: error, runId: placement.run.id },
+        'first event of the call not logged',
+      );
+    }
+  }
+}
+
+/** Codes of dials whose request was not sent. */
+const UNSENT = new Set(['PROVIDER_FAILED', 'PBX_NOT_CONNECTED']);
+
+function messageOf(error: unknown): string {
+  return error instanceof GatewayError ? error.message : 'unexpected error';
+}

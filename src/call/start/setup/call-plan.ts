@@ -1,0 +1,130 @@
+// The plan of a call, complete before its media arrive: the run, its organization, the agent's behaviour.
+
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Run } from '../../../model/run.ts';
+import type { TelephonyConfiguration } from '../../../model/telephony.ts';
+import type {
+  DialoguePolicy,
+  WorkflowConfigurations,
+  WorkflowVersion,
+} from '../../../model/workflow.ts';
+import { workflowConfigurations } from '../../../model/workflow.ts';
+import {
+  BackgroundNoise,
+  officeBackgroundNoise,
+} from '../../../pipeline/speak/background-noise.ts';
+import type { SpeechPlan } from '../../../speech/speech-plan.ts';
+import type { TelephonyProvider } from '../../../telephony/provider/provider.ts';
+import { clipRefsOf } from '../../../workflow/engine/clip-refs.ts';
+import { linesFor } from '../../../workflow/engine/language-lines.ts';
+import { createEngine, type DialogueEngine } from '../../../workflow/engine.ts';
+import type { Graph } from '../../../workflow/graph/graph.ts';
+import { hasPostCallNodes } from '../../../workflow/graph/post-call-nodes.ts';
+import { NO_TOOLS, type NodeTools } from '../../../workflow/tools/offered-functions.ts';
+import type { PreCallFetch } from './pre-call-fetch.ts';
+import type { CallClips, ClipLibrary } from './sound-library.ts';
+
+export interface CallPlan {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: TelephonyProvider;
+  engine: DialogueEngine;
+  settings: WorkflowConfigurations;
+  clips: CallClips;
+  /** Functions that nodes offer to the model in addition to their edges. */
+  tools: NodeTools;
+  /** The services for recognition, language model and voice. */
+  speech: SpeechPlan;
+  /** Background noise; undefined: the agent's pauses are silent. */
+  ambient: BackgroundNoise | undefined;
+  /** Resources that could not be loaded, for the call's log. */
+  faults: readonly GatewayError[];
+  /** The stored configurations, for settings outside the call folders. */
+  storedSettings: Record<string, unknown>;
+  /** Pre-call fetch; undefined if nothing is fetched before the first word. */
+  preCall: PreCallFetch | undefined;
+  /** Whether a review or webhook may follow the call. A draft may get one until the end of the call. */
+  hasAfterwork: boolean;
+}
+
+/** Plans a call. `graph`: that of the version. */
+export function planCall(input: {
+  run: Run;
+  configuration: TelephonyConfiguration;
+  provider: TelephonyProvider;
+  version: WorkflowVersion;
+  graph: Graph;
+  speech: SpeechPlan;
+  sounds: PlannedSounds;
+  tools?: NodeTools;
+}): CallPlan {
+  const settings = turnSettingsOf(input.version.configurations);
+  const tools = input.tools ?? NO_TOOLS;
+  const isLatinOnly = input.speech.tts.isLatinOnly === true;
+  return {
+    run: input.run,
+    configuration: input.configuration,
+    provider: input.provider,
+    engine: createEngine({
+      graph: input.graph,
+      policy: policyOf(input.speech),
+      settings: {
+        ...settings,
+        fault_transfer_enabled: isHandOverPossible(settings, input.provider),
+      },
+      clips: input.sounds.clips.find,
+      tools,
+      lines: linesFor(settings.agent_language, isLatinOnly),
+      isLatinOnly,
+    }),
+    tools,
+    settings,
+    speech: input.speech,
+    ...input.sounds,
+    storedSettings: input.version.configurations,
+    preCall: undefined,
+    hasAfterwork: input.version.status === 'draft' || hasPostCallNodes(input.version.definition),
+  };
+}
+
+function isHandOverPossible(
+  { fault_transfer_enabled: isWanted }: WorkflowConfigurations,
+  { capabilities }: TelephonyProvider,
+): boolean {
+  return isWanted && capabilities.transfer.includes('cold');
+}
+
+/** The policy that leads the conversation: the language model, or without one the scripted policy. */
+export function policyOf({ llm }: Pick<SpeechPlan, 'llm'>): DialoguePolicy {
+  return llm === undefined ? 'scripted' : 'model';
+}
+
+export type PlannedSounds = Pick<CallPlan, 'clips' | 'ambient' | 'faults'>;
+
+/** Loads the clips and the noise of the version and the run. What cannot be loaded is omitted. Never rejects. */
+export async function planClips(
+  library: ClipLibrary,
+  run: Run,
+  version: WorkflowVersion,
+): Promise<PlannedSounds> {
+  const { organizationId, initialContext } = run;
+  const refs = clipRefsOf(version.definition, initialContext);
+  const clips = await library.clips(organizationId, refs);
+  const wanted = turnSettingsOf(version.configurations).ambient_noise_configuration;
+  if (!wanted.enabled) return { clips, ambient: undefined, faults: [] };
+  const { storage_key: key, volume } = wanted;
+  const own =
+    typeof key === 'string' && key !== '' ? await library.noise(organizationId, key) : null;
+  // `null`: no noise was configured.
+  const faults = own === undefined ? [new GatewayError('AMBIENT_NOISE_MISSING')] : [];
+  return { clips, ambient: new BackgroundNoise(own ?? officeBackgroundNoise(), volume), faults };
+}
+
+/** Stored settings with defaults; a value out of range counts as not set. */
+export function turnSettingsOf(stored: Record<string, unknown>): WorkflowConfigurations {
+  const whole = workflowConfigurations.safeParse(stored);
+  if (whole.success) return whole.data;
+  const bad = new Set(whole.error.issues.map((issue) => issue.path[0]));
+  const kept = Object.entries(stored).filter(([key, value]) => !bad.has(key) && value !== null);
+  return workflowConfigurations.parse(Object.fromEntries(kept));
+}

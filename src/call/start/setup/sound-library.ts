@@ -1,0 +1,171 @@
+// Recorded sound for calls: the organization's clips and its background noise, decoded once and cached. A file that
+// cannot be loaded in time is omitted: the call speaks the clip's transcript, or has no noise.
+
+import { WavConverter } from '../../../audio/conversion/wav-conversion.ts';
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
+import type { Clip, ClipRef } from '../../../model/clip.ts';
+import { loopOf } from '../../../pipeline/speak/background-noise.ts';
+import { decodeClip, inspectClip } from '../../../pipeline/speak/clip-decoder.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { withDeadline } from '../../../std/deadline.ts';
+import { SharedWork } from '../../../std/shared-work.ts';
+import type { FileStore } from '../../../store/files/file-store.ts';
+import type { ClipStore } from '../../../store/library/clips.ts';
+import type { FindClip } from '../../../workflow/engine/clip-refs.ts';
+import { ClipLookup } from './clip-lookup.ts';
+
+/** Deadline of a load: the phone rings meanwhile. */
+const LOAD_MS_MAX = 3_000;
+/** Longest clip, in seconds. */
+export const CLIP_SECONDS_MAX = 60;
+/** Longest background noise, in seconds: two minutes have 2 MB. */
+const NOISE_SECONDS_MAX = 120;
+/** Largest upload. */
+const FILE_BYTES_MAX = 10_485_760;
+/** Cached sound: an hour of clips. */
+const CACHE_BYTES_MAX = 64 * 1024 * 1024;
+/** Sound of one call: ten minutes of clips. Further clips are spoken. */
+const CALL_BYTES_MAX = 10 * 1024 * 1024;
+
+export interface CallClips {
+  find: FindClip;
+  /** Samples of a clip at 8 kHz, borrowed; undefined if the file could not be read. */
+  samples(clipId: string): Int16Array | undefined;
+  /** Loads clips that turned out to be needed later, for at most 3 s. Never rejects. */
+  add(refs: readonly ClipRef[]): Promise<void>;
+}
+
+export class ClipLibrary {
+  readonly #lookup: ClipLookup;
+  readonly #files: FileStore;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #converter: WavConverter;
+  readonly #kept = new Map<string, Int16Array>();
+  readonly #loading = new SharedWork<Int16Array>();
+  #keptBytes = 0;
+
+  constructor(deps: { store: { clips: ClipStore }; files: FileStore; clock: Clock; log: Log }) {
+    this.#lookup = new ClipLookup({ ...deps, clips: deps.store.clips });
+    this.#files = deps.files;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+    this.#converter = new WavConverter(deps.clock);
+  }
+
+  /** The clips of a call. Waits for the rows as long as the store does, then at most 3 s for the files. Clips that
+   *  fail are missing. Never rejects. */
+  async clips(organizationId: string, refs: readonly ClipRef[]): Promise<CallClips> {
+    const rows: Clip[] = [];
+    const sounds = new Map<string, Int16Array>();
+    let bytes = 0;
+    const find = async (wanted: readonly ClipRef[]): Promise<readonly Clip[]> => {
+      const found = await this.#lookup.find(organizationId, wanted);
+      rows.push(...found);
+      return found;
+    };
+    const load = async (found: readonly Clip[]): Promise<void> => {
+      for (const { id, storageKey } of found) {
+        const samples = await this.#attempt(storageKey, CLIP_SECONDS_MAX);
+        bytes += samples?.byteLength ?? 0;
+        if (samples !== undefined && bytes <= CALL_BYTES_MAX) sounds.set(id, samples);
+      }
+    };
+    if (refs.length > 0) {
+      const found = await this.#orLog(find(refs));
+      await this.#orLog(this.#inTime(load(found ?? [])));
+    }
+    return {
+      find: ({ by, value }) => rows.find((clip) => clip[by] === value),
+      samples: (clipId) => sounds.get(clipId),
+      add: async (wanted) => {
+        if (wanted.length > 0) await this.#orLog(this.#inTime(find(wanted).then(load)));
+      },
+    };
+  }
+
+  #inTime(work: Promise<void>): Promise<void> {
+    return withDeadline(this.#clock, LOAD_MS_MAX, 'clips of a call', work);
+  }
+
+  #orLog<T>(work: Promise<T>): Promise<T | undefined> {
+    return work.catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'clips of a call not loaded');
+      return undefined;
+    });
+  }
+
+  /** The organization's background noise as a loop; undefined if it cannot be loaded. Never rejects. */
+  async noise(organizationId: string, key: string): Promise<Int16Array | undefined> {
+    if (!key.startsWith(`ambient_noise/${organizationId}/`)) return undefined;
+    const work = this.#attempt(key, NOISE_SECONDS_MAX);
+    return withDeadline(this.#clock, LOAD_MS_MAX, 'background noise', work).catch(
+      (error: unknown) => {
+        this.#log.warn({ err: error }, 'background noise not loaded');
+        return undefined;
+      },
+    );
+  }
+
+  /** Checks whether an uploaded file can be played. Throws CLIP_UNUSABLE with the reason, FILE_KEY_INVALID. */
+  async check(name: string, key: string): Promise<void> {
+    const unusable = (reason: string) => new GatewayError('CLIP_UNUSABLE', { name, reason });
+    const status = await this.#files.stat(key);
+    if (status === undefined) throw unusable('its file was not sent');
+    if (status.size > FILE_BYTES_MAX) throw unusable('its file is too large');
+    let seconds: number;
+    try {
+      const bytes = await this.#files.readAll(key);
+      ({ seconds } = inspectClip(await this.#converter.readable(bytes)));
+    } catch (error) {
+      throw error instanceof GatewayError ? unusable(String(error.facts['reason'])) : error;
+    }
+    if (seconds > CLIP_SECONDS_MAX) throw unusable(`it is longer than ${CLIP_SECONDS_MAX} seconds`);
+  }
+
+  async #attempt(key: string, secondsMax: number): Promise<Int16Array | undefined> {
+    try {
+      return await this.#sound(key, secondsMax);
+    } catch (error) {
+      this.#log.warn({ err: error, key }, 'sound file not loaded');
+      return undefined;
+    }
+  }
+
+  /** The decoded sound of a file. Throws FILE_NOT_FOUND, FILE_KEY_INVALID, WAV_UNREADABLE. */
+  async #sound(key: string, secondsMax: number): Promise<Int16Array> {
+    const status = await this.#files.stat(key);
+    if (status === undefined) throw new GatewayError('FILE_NOT_FOUND');
+    if (status.size > FILE_BYTES_MAX)
+      throw new GatewayError('FILE_OVERSIZED', { bytes: status.size });
+    // A file that was uploaded again is another sound.
+    const version = `${key} ${status.size} ${status.modifiedAt.getTime()}`;
+    const kept = this.#kept.get(version);
+    if (kept !== undefined) {
+      // The map's order is the order of use.
+      this.#kept.delete(version);
+      this.#kept.set(version, kept);
+      return kept;
+    }
+    return this.#loading.run(version, () => this.#load(key, version, secondsMax));
+  }
+
+  async #load(key: string, version: string, secondsMax: number): Promise<Int16Array> {
+    const wav = await this.#converter.readable(await this.#files.readAll(key));
+    const samples = await decodeClip(wav, secondsMax);
+    const sound = secondsMax === NOISE_SECONDS_MAX ? loopOf(samples) : samples;
+    this.#keep(version, sound);
+    return sound;
+  }
+
+  #keep(version: string, sound: Int16Array): void {
+    this.#kept.set(version, sound);
+    this.#keptBytes += sound.byteLength;
+    for (const [oldest, { byteLength }] of this.#kept) {
+      if (this.#keptBytes <= CACHE_BYTES_MAX) break;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= byteLength;
+    }
+  }
+}
