@@ -1,16 +1,35 @@
-// Insertion of runs within the limit of an organization's open calls: its row is locked, so that each start counts the
+// New runs, inserted within the limit of an organization's open calls: its row is locked, so that each start counts the
 // one before it.
 
 import assert from 'node:assert/strict';
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { type Run, type RunFieldFacts, runFieldNames, runFields } from '../../model/run.ts';
+import {
+  type Run,
+  type RunFieldFacts,
+  type RunFieldWith,
+  runFieldNames,
+  runFields,
+} from '../../model/run.ts';
 import { REPEATABLE } from '../db/checked-client.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunRow, RunTable } from '../db/tables.ts';
-import type { NewRun, StartedRun } from './new-run.ts';
 import { toRun } from './runs.ts';
+
+/** The given fields of a new run. The configuration is null while the route of the call is unknown. */
+export interface NewRun extends Omit<Pick<Run, RunFieldWith<{ first: 'given' }>>, 'campaignId'> {
+  /** Set for a campaign's call. */
+  campaignId?: string;
+  /** The last run of the same call, whose next leg this is. Default: a call with a run gets no other. */
+  follows?: string | undefined;
+}
+
+export interface StartedRun {
+  run: Run;
+  /** False if a request with the same key, or the same call, created the run before. */
+  isNew: boolean;
+}
 
 /** Inserts a run. Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed;
  *  default: its own limit. A provider's call that has a run gets that run, also for concurrent requests, unless

@@ -16,7 +16,6 @@ import {
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunRow, RunTable } from '../db/tables.ts';
-import { isTaken } from './run-fencing.ts';
 
 /** Changes of a run: of its fields as `runFields` says, and of what belongs to it. */
 export interface RunPatch extends RunChanges {
@@ -195,6 +194,19 @@ export async function countOpenRuns({ db }: StoreContext): Promise<number> {
  *  `lock_open_calls`. */
 export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed' and not is_idle`;
+}
+
+/** Whether the row of `runs` was taken from this process: others may have closed runs of a process that was suspended
+ *  and declared dead. Its later writes to these are refused; its other runs remain its own. */
+export function isTaken({
+  epoch,
+  formerEpochs = [],
+}: Pick<StoreContext, 'epoch' | 'formerEpochs'>): RawBuilder<SqlBool> {
+  const own = [...formerEpochs, epoch];
+  // It may have returned by the death of the other process.
+  return sql<SqlBool>`coalesce(
+    runs.fenced_epochs && ${own}::bigint[] and runs.owner_epoch is distinct from ${epoch}::bigint,
+    false)`;
 }
 
 export function toRun(row: RunRow): Run {

@@ -11,7 +11,7 @@ import type { Workflow, WorkflowVersion } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { ClaimedAttempt } from '../../../store/campaigns/dial-attempts.ts';
-import type { NewRun } from '../../../store/runs/new-run.ts';
+import type { NewRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Line, ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
