@@ -1,5 +1,5 @@
 // Calls as CSV, read from the store page by page while they are sent: a hundred thousand calls use no more memory than
-// a few hundred. Source: contract §9.11.
+// a few hundred. Fields that a spreadsheet would run as a formula become text. Source: contract §9.11, RFC 4180.
 
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
@@ -11,7 +11,6 @@ import type { RunFilter, RunScope } from '../../store/runs/run-filters.ts';
 import { publicUrlOf } from '../files/run-artifacts.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, momentIn } from '../http/values.ts';
-import { csvLine } from './csv.ts';
 
 const AFTER_VARIABLES = ['Call Tags', 'Transcript URL', 'Recording URL'] as const;
 
@@ -97,4 +96,28 @@ function lineOf(row: ReportRow, variables: readonly string[], urls: Urls): strin
 
 function cellOf(value: unknown): unknown {
   return value instanceof Date ? isoTime(value) : value;
+}
+
+/** Characters that may begin a formula, or hide one. */
+const FORMULA = /^[=+\-@\t\r]/;
+/** Numbers, including telephone numbers, that begin like formulas. */
+const NUMBER = /^[+-]?\d{1,30}(\.\d{1,30})?$/;
+
+/** One line with its end. Null is an empty field; objects and arrays are JSON. */
+export function csvLine(fields: readonly unknown[]): string {
+  return `${fields.map(csvField).join(',')}\r\n`;
+}
+
+function csvField(value: unknown): string {
+  const text = harmless(textOf(value));
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function harmless(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
