@@ -49,7 +49,7 @@ export class CampaignPlans {
 
   /** The campaign's route. Throws the reason why no call can be placed: AGENT_*, TELEPHONY_NOT_CONFIGURED,
    *  CONFIGURATION_*, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-  async line(campaign: Campaign): Promise<CampaignRoute> {
+  async routeOf(campaign: Campaign): Promise<CampaignRoute> {
     const { workflows } = this.#deps.store;
     const { organizationId, workflowId: id, configurationId } = campaign;
     const finding = this.#deps.routes.findTrunk({ organizationId, configurationId });
@@ -64,8 +64,8 @@ export class CampaignPlans {
   }
 
   /** Data of an attempt's run. Caller ids are used in turn. */
-  runOf(line: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
-    const { campaign, version, configuration, provider } = line;
+  runOf(route: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
+    const { campaign, version, configuration, provider } = route;
     const again = claim.number - 1;
     return {
       organizationId: campaign.organizationId,
@@ -82,7 +82,7 @@ export class CampaignPlans {
           client: claim.variables,
           provider: provider.name,
           configurationId: configuration.id,
-          from: callerOf(line, claim),
+          from: callerOf(route, claim),
           to: claim.phoneNumber,
         }),
         campaign_id: campaign.id,
