@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { TextChatId, TextChatService } from '../../call/chat/text-chat-service.ts';
 import { isObject } from '../../std/json.ts';
-import type { TextChat, TextChatTurn } from '../../store/runs/text-chat.ts';
+import type { TextChat, TextChatTurn } from '../../store/runs/text-chat-records.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { AGENT_FAULTS, faults } from '../http/error-schema.ts';

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { DELIVERY_STATES } from '../../model/webhook-delivery.ts';
+import { DELIVERY_STATES } from '../../model/delivery-state.ts';
 import { parseJson } from '../../std/json.ts';
 import type { SigningSecret } from '../../store/deliveries/signing-secrets.ts';
 import type { Delivery } from '../../store/deliveries/webhook-deliveries.ts';

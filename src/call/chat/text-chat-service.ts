@@ -1,6 +1,6 @@
 // The API's interface to text chats.
 
-import type { TextChat } from '../../store/runs/text-chat.ts';
+import type { TextChat } from '../../store/runs/text-chat-records.ts';
 
 export interface NewTextChat {
   organizationId: string;

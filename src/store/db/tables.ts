@@ -4,11 +4,11 @@
 import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { CredentialType } from '../../model/credential.ts';
+import type { DeliveryState } from '../../model/delivery-state.ts';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Run, RunField, RunFields } from '../../model/run.ts';
 import type { AddressType } from '../../model/telephony.ts';
 import type { ToolStatus } from '../../model/tool.ts';
-import type { DeliveryState } from '../../model/webhook-delivery.ts';
 import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import type {
   CampaignAttemptTable,

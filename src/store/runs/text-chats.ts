@@ -18,7 +18,7 @@ import type {
   Settled,
   TextChat,
   TextChatTurn,
-} from './text-chat.ts';
+} from './text-chat-records.ts';
 
 const PENDING = 'pending_assistant_turn';
 

@@ -16,7 +16,7 @@ import {
   headersOf,
   meetsConditions,
   messageText,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import type { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';

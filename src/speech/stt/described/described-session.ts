@@ -6,7 +6,12 @@ import type {
   RecognizerDescription,
 } from '../../../model/speech-services/schemas/description.ts';
 import { parseJson } from '../../../std/json.ts';
-import { addressOf, headersOf, messageText, textAt } from '../../service/description/template.ts';
+import {
+  addressOf,
+  headersOf,
+  messageText,
+  textAt,
+} from '../../service/description/message-template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceHttp } from '../../service/service-http.ts';
 import type { VendorSocketOptions } from '../../service/vendor-socket.ts';

@@ -8,7 +8,7 @@ import type {
   DescriptionValues,
   RecognizerDescription,
 } from '../../../model/speech-services/schemas/description.ts';
-import { secretsOf } from '../../service/description/template.ts';
+import { secretsOf } from '../../service/description/message-template.ts';
 import { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { vocabulary } from '../streaming/expected-vocabulary.ts';

@@ -15,7 +15,7 @@ import {
   messageText,
   textAt,
   valueAt,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import { VendorSocket, type VendorSocketOptions } from '../../service/vendor-socket.ts';
 import { isSpeakable, pieceOf } from '../speakable.ts';

@@ -15,7 +15,7 @@ import {
   meetsConditions,
   messageText,
   secretsOf,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { VoicePools } from '../streaming/voice-pools.ts';
 import type { TextToSpeech } from '../tts.ts';

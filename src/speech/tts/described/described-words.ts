@@ -1,7 +1,7 @@
 // Reads word times from a message by a description: one word, a list of objects, or three lists. Pure; never throws.
 
 import type { VoiceDescription } from '../../../model/speech-services/schemas/description.ts';
-import { numberAt, textAt, valueAt } from '../../service/description/template.ts';
+import { numberAt, textAt, valueAt } from '../../service/description/message-template.ts';
 import type { WordTiming } from '../tts.ts';
 
 const WORDS_MAX = 2_000;
