@@ -16,7 +16,7 @@ import {
   meetsConditions,
   messageText,
   valueAt,
-} from '../../src/speech/service/description/template.ts';
+} from '../../src/speech/service/description/message-template.ts';
 
 const audio = { format: 'ulaw8' };
 

@@ -7,7 +7,12 @@ import type { Log } from '../../log.ts';
 import { ClaimLoop } from '../../std/claim-loop.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { ChatLease, DueTextChat, NewTurn, TextChat } from '../../store/runs/text-chat.ts';
+import type {
+  ChatLease,
+  DueTextChat,
+  NewTurn,
+  TextChat,
+} from '../../store/runs/text-chat-records.ts';
 import type { Store } from '../../store/store.ts';
 import { withoutReserved } from '../start/setup/call-context.ts';
 import { resolveTestAgent } from '../start/setup/resolve-agent.ts';

@@ -4,7 +4,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { EventStream } from '../../../src/api/http/event-stream.ts';
+import { EventStream } from '../../../src/api/http/event-streams.ts';
 import type { EventFeed, FeedMessage } from '../../../src/call/events/event-feeds.ts';
 import { LiveWatchers } from '../../../src/call/events/live-watchers.ts';
 import type { FeedbackItem } from '../../../src/call/events/realtime-feedback.ts';

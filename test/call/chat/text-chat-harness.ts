@@ -9,7 +9,7 @@ import { createGuardedHttp } from '../../../src/egress/guarded-http.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import type { TextChat } from '../../../src/store/runs/text-chat.ts';
+import type { TextChat } from '../../../src/store/runs/text-chat-records.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
 import { gatewayModel } from '../../fakes/gateway-speech.ts';
 import type { TestStore } from '../../store/engines.ts';

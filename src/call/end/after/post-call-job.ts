@@ -4,7 +4,7 @@
 
 import type { Log } from '../../../log.ts';
 import { reviews } from '../../../metrics/metrics.ts';
-import type { Artifact, Run } from '../../../model/run.ts';
+import { type Artifact, type Run, webhookBody, webhookVariables } from '../../../model/run.ts';
 import type { Workflow, WorkflowDefinition } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
@@ -212,24 +212,22 @@ function payloadOf(webhook: WebhookNodeSettings, facts: PayloadFacts): Record<st
 
 /** Body of a node without a template. */
 function defaultPayload({ run, workflow }: PayloadFacts): Record<string, unknown> {
-  const { caller_number: caller = null, called_number: called = null } = run.initialContext;
-  const timeOf = (at: Date | null) => at && stamp(at.getTime());
-  return {
-    workflow_run_id: run.id,
-    workflow_run_name: run.name,
-    workflow_id: workflow.id,
-    workflow_name: workflow.name,
-    campaign_id: run.campaignId,
-    call_type: run.callType,
-    caller_number: caller,
-    called_number: called,
-    call_time: timeOf(run.createdAt),
-    started_at: timeOf(run.startedAt),
-    ended_at: timeOf(run.endedAt),
-    call_duration_seconds: run.durationS,
-    call_disposition: dispositionOf(run),
-    gathered_context: run.gatheredContext,
-  };
+  const { caller_number: callerNumber = null, called_number: calledNumber = null } =
+    run.initialContext;
+  const numbers = { callerNumber, calledNumber };
+  const disposition = dispositionOf(run);
+  return valuesOf(webhookBody, { ...run, ...numbers, disposition, workflowName: workflow.name });
+}
+
+/** The facts under their names in a payload. */
+function valuesOf<Fact extends string>(
+  names: Readonly<Record<string, Fact>>,
+  facts: Readonly<Record<Fact, unknown>>,
+): Record<string, unknown> {
+  const wordOf = (value: unknown) => (value instanceof Date ? stamp(value.getTime()) : value);
+  return Object.fromEntries(
+    Object.entries(names).map(([name, fact]) => [name, wordOf(facts[fact])]),
+  );
 }
 
 function dispositionOf({ gatheredContext, disposition }: Run): string {
@@ -241,16 +239,11 @@ function contextOf({ run, workflow, token, publicUrl }: PayloadFacts): Record<st
   const url = (artifact: Artifact, key: string | null) =>
     key === null ? null : artifactUrl(publicUrl, token, artifact);
   return {
-    workflow_run_id: run.id,
-    workflow_run_name: run.name,
-    workflow_id: workflow.id,
-    workflow_name: workflow.name,
-    campaign_id: run.campaignId,
-    call_time: stamp(run.createdAt.getTime()),
-    initial_context: run.initialContext,
-    gathered_context: run.gatheredContext,
-    cost_info: run.usageInfo ?? {},
-    annotations: run.annotations,
+    ...valuesOf(webhookVariables, {
+      ...run,
+      usageInfo: run.usageInfo ?? {},
+      workflowName: workflow.name,
+    }),
     extra: {},
     recording_url: url('recording', run.recordingKey),
     transcript_url: url('transcript', run.transcriptKey),

@@ -67,7 +67,7 @@ export interface BegunAttempt {
 /** The dispatcher's interface. */
 export type CampaignCallService = Pick<
   CampaignCalls,
-  'takesCalls' | 'line' | 'runOf' | 'place' | 'outcomeAfterCrash'
+  'takesCalls' | 'routeOf' | 'runOf' | 'place' | 'outcomeAfterCrash'
 >;
 
 export interface CampaignCallsDeps {
@@ -96,15 +96,15 @@ export class CampaignCalls extends CampaignPlans {
 
   /** Places a call for an attempt. Never rejects because of the provider. */
   async place(
-    line: CampaignRoute,
+    campaignRoute: CampaignRoute,
     claim: ClaimedAttempt,
     { run, waitMs }: BegunAttempt,
   ): Promise<Placed> {
-    const { configuration, provider } = line;
+    const { configuration, provider } = campaignRoute;
     const { clock } = this.#deps.plans;
     const turnMs = clock.monotonicMs() + waitMs;
-    const route = { configuration, provider, from: callerOf(line, claim) };
-    const placement = { run, route, to: claim.phoneNumber, version: line.version };
+    const route = { configuration, provider, from: callerOf(campaignRoute, claim) };
+    const placement = { run, route, to: claim.phoneNumber, version: campaignRoute.version };
     await this.#deps.words.ready(placement);
     const leftMs = turnMs - clock.monotonicMs();
     if (leftMs > 0) await new Promise<void>((resolve) => clock.after(leftMs, resolve));

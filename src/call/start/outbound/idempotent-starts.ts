@@ -8,7 +8,7 @@ import { callsRefused } from '../../../metrics/metrics.ts';
 import type { Run } from '../../../model/run.ts';
 import { SharedReads } from '../../../std/batches.ts';
 import { isObject } from '../../../std/json.ts';
-import type { StartedRun } from '../../../store/runs/new-run.ts';
+import type { StartedRun } from '../../../store/runs/run-insertion.ts';
 import type { StartKey } from '../../../store/runs/start-batch.ts';
 import type { Store } from '../../../store/store.ts';
 import { startFailure } from '../../end/closing/unconnected-calls.ts';

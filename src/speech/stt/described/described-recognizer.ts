@@ -16,7 +16,7 @@ import {
   headersOf,
   meetsConditions,
   messageText,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import type { VendorSocketOptions } from '../../service/vendor-socket.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';

@@ -3,7 +3,12 @@
 
 import type { RecognizerDescription } from '../../../model/speech-services/description.ts';
 import { beginsWord } from '../../../std/text/unspaced-text.ts';
-import { meetsConditions, numberAt, textAt, valueAt } from '../../service/description/template.ts';
+import {
+  meetsConditions,
+  numberAt,
+  textAt,
+  valueAt,
+} from '../../service/description/message-template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
 /** Words in one message: ten minutes of speech. */

@@ -13,7 +13,7 @@ import {
   messageText,
   secretsOf,
   textAt,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import { ServiceHttp } from '../../service/service-http.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';

@@ -18,7 +18,7 @@ import {
   secretsOf,
   textAt,
   valueAt,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';

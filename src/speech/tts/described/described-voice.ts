@@ -19,7 +19,7 @@ import {
   secretsOf,
   textAt,
   valueAt,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { VendorSocket, type VendorSocketOptions } from '../../service/vendor-socket.ts';

@@ -1,8 +1,8 @@
-// A completed run of a campaign's call that was not answered.
+// A completed run. By default of a campaign's call that was not answered.
 
-import type { Run } from '../../src/model/run.ts';
+import type { Run } from '../../../src/model/run.ts';
 
-export function runOf(more: Partial<Run>): Run {
+export function completedRun(more: Partial<Run>): Run {
   return {
     id: '1',
     organizationId: '1',

@@ -2,7 +2,7 @@
 // settled with the revision that the claim returned.
 
 import type { Run } from '../../model/run.ts';
-import type { TextChatStatus } from '../../model/text-chat.ts';
+import type { TextChatStatus } from '../../model/text-chat-status.ts';
 
 export interface TextChatTurn {
   /** Id of the form `turn_` and twelve hexadecimal digits. */
