@@ -50,7 +50,7 @@ const checked: Record<string, string> = {
   'src/store/db/maintenance.ts': "the operator's database",
   'src/store/db/migrate.ts': "the operator's database",
   'src/store/open-keys.ts': "the operator's database",
-  'src/store/embedded/folder-lock.ts': 'a lock of the data folder',
+  'src/store/embedded/data-folder.ts': 'a lock of the data folder',
   'src/store/db/epoch-socket.ts': 'a socket of the data folder',
 };
 
