@@ -20,7 +20,7 @@ const table = [
   ['codec', '.', 'audio runtime std'],
   ['transport', '. websocket rtp audiosocket', 'runtime std'],
   ['model', '.', 'std'],
-  ['speech', 'service llm stt tts . account', 'egress audio runtime model std'],
+  ['speech', 'service llm stt tts vendors . account', 'egress audio runtime model std'],
   [
     'store',
     'embedded secrets files db accounts telephony workflows library deliveries runs campaigns .',
@@ -132,6 +132,7 @@ const homes = {
   'libphonenumber-js': 'telephony',
   'csv-parse': 'campaign',
   jose: 'api',
+  'eventsource-parser': 'speech/llm',
   '@evan/opus': 'codec',
 };
 const sdkRules = Object.entries(homes).map(([sdk, folder]) => ({

@@ -5,8 +5,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { GatewayError } from './errors/gateway-error.ts';
 import { type PriceTable, priceFile } from './model/price-table.ts';
-import { OPENAI_MODEL, OPENAI_URL } from './model/speech-services/schemas/llm.ts';
-import { VOICES } from './model/speech-services/schemas/tts.ts';
+import { VOICES } from './model/speech-services/vendors/embedded.ts';
+import { OPENAI_MODEL, OPENAI_URL } from './model/speech-services/vendors/openai.ts';
 
 /** Bytes of a sealing key (AES-256). */
 const SECRET_KEY_BYTES = 32;

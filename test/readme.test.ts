@@ -4,9 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { settings } from '../src/config.ts';
-import { BACKCHANNELS, STOPS, WAITS } from '../src/model/control-phrase-lists.ts';
-import { endpointingWords } from '../src/pipeline/turn/endpointing-words.ts';
-import { linesFor } from '../src/workflow/engine/language-lines.ts';
+import { tablesOf } from '../src/model/languages/languages.ts';
+import { linesFor } from '../src/workflow/engine/dialogue-lines.ts';
 
 const readme = readFileSync('README.md', 'utf8');
 const settingsDoc = readFileSync('docs/settings.md', 'utf8');
@@ -97,10 +96,8 @@ describe('the README', () => {
     const codes = letters.flatMap((first) => letters.map((second) => `${first}${second}`));
     const translated = codes.filter((code) => linesFor(code).goodbye !== linesFor('en').goodbye);
     expect(rowOf('its own lines')).toEqual(namesOf(['en', ...translated]));
-    expect(rowOf('where a turn is not over')).toEqual(namesOf(Object.keys(endpointingWords)));
-    for (const list of [BACKCHANNELS, STOPS, WAITS]) {
-      expect(rowOf('acknowledgements')).toEqual(namesOf(Object.keys(list)));
-    }
+    expect(rowOf('where a turn is not over')).toEqual(namesOf([...tablesOf('endpointing').keys()]));
+    expect(rowOf('acknowledgements')).toEqual(namesOf([...tablesOf('phrases').keys()]));
   });
 
   it('agrees with .ci/run, which runs the test command and nothing else', () => {

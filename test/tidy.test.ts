@@ -36,7 +36,7 @@ const banned: [string, RegExp, RegExp?][] = [
     // `duration` of a run, a stored callback and a webhook's body is the contract's word (§6.2, §6.3,
     // §12.1), `timeout` of a transfer as well (§10.1). `duration` of a recognised span is Deepgram's word, that of a
     // call and the `timeout` of a dial are Vonage's, `streamTimeout` is Plivo's and Vobiz'.
-    /^src\/(call\/webhooks\/provider-event|api\/runs\/run-(schema|mapping)|speech\/stt\/deepgram\/nova|telephony\/(vonage\/(control|ncco)|(plivo|vobiz)\/webhook)|workflow\/(nodes\/webhook-node|tools\/transfer-call-tool))\.ts$/,
+    /^src\/(call\/webhooks\/provider-event|api\/runs\/run-(schema|mapping)|speech\/vendors\/deepgram\/nova|telephony\/(vonage\/(control|ncco)|(plivo|vobiz)\/webhook)|workflow\/(nodes\/webhook-node|tools\/transfer-call-tool))\.ts$/,
   ],
   ['lint suppression without a reason', /biome-ignore [\w/]+(: <explanation>|\s*$)/m],
 ];

@@ -3,10 +3,8 @@
 
 import type { TextChats } from '../call/chat/text-chat.ts';
 import { EventLog } from '../call/events/event-log.ts';
-import { credentialHeadersFrom } from '../call/session/dialogue/credential-headers.ts';
-import { logEndingModels } from '../call/start/setup/ending-models.ts';
+import { credentialHeadersFrom } from '../call/session/dialogue/tool-request.ts';
 import { OrganizationModels } from '../call/start/setup/organization-speech.ts';
-import { logOversizedAgents } from '../call/start/setup/oversized-agents.ts';
 import { ClipLibrary } from '../call/start/setup/sound-library.ts';
 import { CampaignRouter } from '../cluster/campaign-router.ts';
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
@@ -44,7 +42,7 @@ import { openExaminations } from './examinations.ts';
 import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts';
 import { egressOf, openGatewayModel, STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
-import { resealSecrets } from './reseal-secrets.ts';
+import { logEndingModels, logOversizedAgents, resealSecrets } from './startup-checks.ts';
 import { onWebsocketUpgrade } from './upgrades.ts';
 import { startWatchdog } from './watchdog.ts';
 

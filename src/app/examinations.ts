@@ -85,7 +85,7 @@ export function openExaminations(
 
 /** Renders the sentences with a temporary synthesiser: the API process has none. */
 async function speakLines(config: Config, log: Log): Promise<AgentLines> {
-  const { openTextToSpeech } = await import('../speech/tts/registry.ts');
+  const { openTextToSpeech } = await import('../speech/vendors/tts-registry.ts');
   const settings = { service: 'flite', voice: config.voice, workers: 1 } as const;
   const voice = await openTextToSpeech(settings, { clock, log });
   const { signal, done } = deadlineSignal(clock, SPEECH_MS_MAX, 'speech');

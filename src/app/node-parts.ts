@@ -5,7 +5,7 @@ import type { Config } from '../config.ts';
 import { createEgress, type Egress } from '../egress/egress-rule.ts';
 import type { Log } from '../log.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
-import { openLanguageModel } from '../speech/llm/registry.ts';
+import { openLanguageModel } from '../speech/vendors/llm-registry.ts';
 import { systemClock as clock } from '../std/clock.ts';
 
 /** Limit for a stop after the calls are drained. */

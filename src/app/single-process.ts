@@ -2,8 +2,6 @@
 // background jobs, and are not isolated from either.
 
 import type { CallControl } from '../call/call-control.ts';
-import { logEndingModels } from '../call/start/setup/ending-models.ts';
-import { logOversizedAgents } from '../call/start/setup/oversized-agents.ts';
 import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
@@ -23,7 +21,7 @@ import { openExaminations } from './examinations.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
-import { resealSecrets } from './reseal-secrets.ts';
+import { logEndingModels, logOversizedAgents, resealSecrets } from './startup-checks.ts';
 import type { FirstApiKey } from './supervisor-store.ts';
 import { onWebsocketUpgrade, takeUpgrades } from './upgrades.ts';
 

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { shareMetrics } from '../cluster/metrics-aggregation.ts';
 import { WorkerSupervisor } from '../cluster/worker-supervisor.ts';
 import type { Config } from '../config.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { collectProcessMetrics, registry } from '../metrics/metrics.ts';
 import { entryPoint } from '../runtime/entry-point.ts';
@@ -14,13 +15,24 @@ import {
   selfTestListenHandle,
 } from '../runtime/listen-handle.ts';
 import { reportSelfTest } from '../runtime/self-test-report.ts';
-import { systemClock as clock } from '../std/clock.ts';
-import { bindWhenFree } from './listen-port.ts';
+import { type Clock, systemClock as clock } from '../std/clock.ts';
 import type { FirstApiKey, SupervisorStore } from './supervisor-store.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /** Time in addition to that after which a blocked process kills itself. */
 const SILENT_EXTRA_MS = 5_000;
+/** Time of the retries: without a free core, processes take seconds to notice the end of their gateway. */
+const PORT_MS_MAX = 30_000;
+const PORT_RETRY_MS = 100;
+
+/** Advice by the system's error code. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'Another program, or this gateway a second time, listens there: end it, or set PATCHBAY_PORT to a free port.',
+  EADDRNOTAVAIL: 'Set PATCHBAY_HOST to an address of this machine; 0.0.0.0 is all of them.',
+  EACCES: 'Set PATCHBAY_PORT to 1024 or above, or give the gateway the right to lower ports.',
+};
+const OTHER_REMEDY = 'Set PATCHBAY_HOST and PATCHBAY_PORT to where it may listen.';
 
 export interface SupervisedGateway {
   accounts: FirstApiKey;
@@ -86,5 +98,28 @@ async function openListener({ host, port }: Config, log: Log): Promise<ListenHan
     return await bindWhenFree({ host, port }, bindListenHandle, { clock, log });
   } finally {
     alive.close();
+  }
+}
+
+/** Binds a port. Throws PORT_UNAVAILABLE if the address is still in use after 30 s, and at once for other faults,
+ *  which do not pass. `bind`: as `bindListenHandle`, whose `undefined` is returned. */
+export async function bindWhenFree(
+  { host, port }: { host: string; port: number },
+  bind: (host: string, port: number) => ListenHandle | string | undefined,
+  { clock, log }: { clock: Clock; log: Log },
+): Promise<ListenHandle | undefined> {
+  for (let waitedMs = 0; ; waitedMs += PORT_RETRY_MS) {
+    const bound = bind(host, port);
+    if (typeof bound !== 'string') return bound;
+    if (bound !== 'EADDRINUSE' || waitedMs >= PORT_MS_MAX) {
+      const remedy = REMEDIES[bound] ?? OTHER_REMEDY;
+      const error = new GatewayError('PORT_UNAVAILABLE', { host, port, reason: bound, remedy });
+      log.error({ err: error, waitedMs }, 'the port cannot be bound');
+      throw error;
+    }
+    if (waitedMs === 0) {
+      log.warn({ host, port, waitMsMax: PORT_MS_MAX }, 'the port is in use: waiting');
+    }
+    await new Promise<void>((resolve) => clock.after(PORT_RETRY_MS, resolve));
   }
 }

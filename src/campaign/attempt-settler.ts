@@ -7,17 +7,18 @@ import { campaignAttempts } from '../metrics/metrics.ts';
 import {
   type AttemptOutcome,
   BREAKER_DEFAULT,
+  type BreakerSettings,
   type Campaign,
+  type CampaignLogEntry,
   RETRY_DEFAULT,
+  UNHEARD,
 } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
 import { SETTLE_MAX } from '../store/campaigns/attempt-settlement.ts';
 import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
-import { isCircuitOpen } from './circuit-breaker.ts';
 import { contactOutcomeOf, settlementOf } from './contact-outcome.ts';
 import { LookUps, type Verdict } from './look-ups.ts';
-import { putOffMs } from './put-off.ts';
 
 export interface SettlerDeps {
   store: Store;
@@ -133,4 +134,57 @@ export class AttemptSettler {
     log.warn({ campaignId: id, ...entry.details }, 'campaign stopped by its circuit breaker');
     return true;
   }
+}
+
+/** Consecutive dials of a contact that may place no call. */
+const PUT_OFFS_MAX = 10;
+/** Longest backoff, counted from the first of these dials. */
+const PUT_OFF_MS_MAX = 24 * 3_600_000;
+/** Pause, doubled each time: the last dial comes half a day after the first. */
+const AGAIN_MS = { first: 60_000, most: 4 * 3_600_000 };
+
+/** Backoff of a contact whose dial the provider failed without placing a call: time until it is due again, within its campaign's hours. Undefined if the limits are reached. */
+function putOffMs({
+  putOffs,
+  putOffMs: sinceMs,
+}: Pick<OpenAttempt, 'putOffs' | 'putOffMs'>): number | undefined {
+  if (putOffs >= PUT_OFFS_MAX || (sinceMs ?? 0) >= PUT_OFF_MS_MAX) return undefined;
+  return Math.min(AGAIN_MS.most, AGAIN_MS.first * 2 ** putOffs);
+}
+
+/** Busy and unanswered calls show that calls reach their destination. */
+const FAILURES: readonly AttemptOutcome[] = ['failed', 'error'];
+
+/** The circuit breaker (contract §9.6, §9.7): the log entry with which the campaign stops; undefined while it may go on. `outcomes`: those in the breaker's
+ *  window. */
+export function isCircuitOpen(
+  outcomes: ReadonlyMap<AttemptOutcome, number>,
+  settings: BreakerSettings | null,
+): Omit<CampaignLogEntry, 'at'> | undefined {
+  const { enabled, failureThreshold, windowS, minCalls } = settings ?? BREAKER_DEFAULT;
+  if (!enabled) return undefined;
+  // Calls interrupted by our own stop, and dials that a provider failed, are left out: campaigns wait for such a
+  // provider, and resume by themselves.
+  const calls = sum(
+    [...outcomes].flatMap(([name, count]) => (UNHEARD.includes(name) ? [] : count)),
+  );
+  const failures = sum(FAILURES.map((name) => outcomes.get(name) ?? 0));
+  // With a threshold of 0 a single failure is enough.
+  if (failures === 0 || calls < minCalls || failures / calls < failureThreshold) return undefined;
+  return {
+    level: 'warning',
+    event: 'circuit_breaker_tripped',
+    message: `${failures} of the last ${calls} calls failed: find out why, then resume the campaign`,
+    details: {
+      failure_rate: failures / calls,
+      failure_count: failures,
+      success_count: calls - failures,
+      threshold: failureThreshold,
+      window_seconds: windowS,
+    },
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }

@@ -3,7 +3,7 @@
 
 import { type Campaign, type CampaignWait, PROBE_MS } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
-import type { CampaignQueue } from '../store/campaigns/campaign-queue.ts';
+import type { CampaignQueue } from '../store/campaigns/campaign-store.ts';
 import type { Store } from '../store/store.ts';
 import { isWithinCallingWindow, nextCallingWindow, spokenMoment } from './calling-window.ts';
 import { telephonyWait } from './telephony-wait.ts';

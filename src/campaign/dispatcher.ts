@@ -2,9 +2,9 @@
 // organizations, on any number of nodes. All durable state is in the store; state here (timers, pauses after a
 // provider's refusal) may be lost at any moment. Source: contract §9.8.
 
-import { callsPerSecondOf } from '../call/start/outbound/account-pace.ts';
 import type { CampaignCallService, Placed } from '../call/start/outbound/campaign-calls.ts';
 import type { CampaignRoute } from '../call/start/outbound/campaign-plans.ts';
+import { callsPerSecondOf } from '../call/start/outbound/dial-pace.ts';
 import { codeOf } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import { campaignDeferred, campaignDials, campaignRetryLateSeconds } from '../metrics/metrics.ts';
@@ -16,11 +16,14 @@ import type { Random } from '../std/random.ts';
 import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 import { AttemptSettler } from './attempt-settler.ts';
-import { type CallCapacity, CallCapacityOfTick } from './call-capacity.ts';
 import { isWithinCallingWindow, nextCallingWindow } from './calling-window.ts';
 import { sourceKeyOf } from './contact-file.ts';
-import { DialLead } from './dial-lead.ts';
-import { ProviderFaults } from './provider-faults.ts';
+import {
+  type CallCapacity,
+  CallCapacityOfTick,
+  DialLead,
+  FailingProviders,
+} from './dial-limits.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
 
 /** Interval of rounds while a campaign runs, and while none does. */
@@ -71,7 +74,7 @@ export class Dispatcher {
   readonly #mine = new Set<string>();
   /** Attempts whose request may have been sent, until their result is stored. */
   readonly #sent = new Map<string, 'placed' | 'in-doubt'>();
-  readonly #faults: ProviderFaults;
+  readonly #faults: FailingProviders;
   readonly #lead = new DialLead();
   /** Duration of the last round, in milliseconds. */
   #roundMs = 0;
@@ -85,7 +88,7 @@ export class Dispatcher {
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     this.#settler = new AttemptSettler(deps, () => this.wake());
-    this.#faults = new ProviderFaults(deps);
+    this.#faults = new FailingProviders(deps);
     this.#loop = new JobLoop({
       clock: deps.clock,
       everyMs: () => (this.#isAnyRunning ? LOOK_MS : IDLE_LOOK_MS),
@@ -212,16 +215,16 @@ export class Dispatcher {
       return;
     }
     if (openAttempts >= (campaign.maxConcurrency ?? calls.limit)) return;
-    const line = await this.#lineOf(campaign);
-    if (line === undefined) return;
-    if (this.#isPaused(line.configuration.id)) {
+    const route = await this.#routeOf(campaign);
+    if (route === undefined) return;
+    if (this.#isPaused(route.configuration.id)) {
       this.#defer(campaign, 'provider');
       return;
     }
-    const claims = await this.#claim(line, calls);
+    const claims = await this.#claim(route, calls);
     calls.free -= claims.length;
     if (claims.length > 0) this.#waits.delete(campaign.id);
-    for (const claim of claims) this.#dialInTurn(line, claim);
+    for (const claim of claims) this.#dialInTurn(route, claim);
   }
 
   /** Counts a deferral, and logs the first of a series. */
@@ -264,11 +267,11 @@ export class Dispatcher {
 
   /** The campaign's route. Pauses the campaign if no call can be placed and a person must correct the cause. For a
    *  PBX that is not connected the campaign waits, with an entry in its log. */
-  async #lineOf(campaign: Campaign): Promise<CampaignRoute | undefined> {
+  async #routeOf(campaign: Campaign): Promise<CampaignRoute | undefined> {
     try {
-      const line = await this.#deps.calls.line(campaign);
+      const route = await this.#deps.calls.routeOf(campaign);
       await noteTelephonyBack(this.#deps.store, campaign);
-      return line;
+      return route;
     } catch (error) {
       const code = codeOf(error);
       if (code === undefined || code.startsWith('STORE_')) throw error;
@@ -293,24 +296,24 @@ export class Dispatcher {
     return pause !== undefined && pause.untilMs > this.#deps.clock.monotonicMs();
   }
 
-  #claim(line: CampaignRoute, { free, limit }: CallCapacity): Promise<ClaimedAttempt[]> {
-    const { campaign, configuration } = line;
+  #claim(route: CampaignRoute, { free, limit }: CallCapacity): Promise<ClaimedAttempt[]> {
+    const { campaign, configuration } = route;
     return this.#deps.store.contacts.claim(campaign.id, {
       count: Math.min(CLAIMS_MAX, free),
       openMax: campaign.maxConcurrency ?? limit,
       ratePerSecond: campaign.ratePerSecond,
-      configuration: { id: configuration.id, callsPerSecond: callsPerSecondOf(line) },
+      configuration: { id: configuration.id, callsPerSecond: callsPerSecondOf(route) },
       horizonMs: this.#horizonMs,
       leaseMs: LEASE_MS,
     });
   }
 
-  #dialInTurn(line: CampaignRoute, claim: ClaimedAttempt): void {
+  #dialInTurn(route: CampaignRoute, claim: ClaimedAttempt): void {
     const { clock, log } = this.#deps;
     const turnMs = clock.monotonicMs() + claim.waitMs;
     const beginMs = Math.max(0, claim.waitMs - this.#lead.ms);
     const work = new Promise<void>((resolve) => clock.after(beginMs, resolve))
-      .then(() => this.#dial(line, claim, turnMs))
+      .then(() => this.#dial(route, claim, turnMs))
       .catch((error: unknown) => {
         // The claim expires, or recovery closes its run.
         log.error({ err: error, attemptId: claim.attemptId }, 'attempt not made');
@@ -324,21 +327,21 @@ export class Dispatcher {
   }
 
   /** Begins the attempt, and places its call at `turnMs`, in monotonic milliseconds. */
-  async #dial(line: CampaignRoute, claim: ClaimedAttempt, turnMs: number): Promise<void> {
+  async #dial(route: CampaignRoute, claim: ClaimedAttempt, turnMs: number): Promise<void> {
     const { store, calls, clock } = this.#deps;
     const { attemptId } = claim;
     const startedMs = clock.monotonicMs();
-    const run = (await this.#mayDial(line)) ? await this.#begin(line, claim) : undefined;
+    const run = (await this.#mayDial(route)) ? await this.#begin(route, claim) : undefined;
     if (run === undefined) return store.contacts.releaseAttempt(attemptId, 0);
     const begunMs = clock.monotonicMs();
     this.#lead.took(begunMs - startedMs);
     this.#sent.set(attemptId, 'in-doubt');
-    const placed = await calls.place(line, claim, { run, waitMs: Math.max(0, turnMs - begunMs) });
+    const placed = await calls.place(route, claim, { run, waitMs: Math.max(0, turnMs - begunMs) });
     campaignDials.inc({ result: placed });
     if (placed === 'placed' || placed === 'in-doubt') await this.#noteCall(attemptId, placed);
     else this.#sent.delete(attemptId);
     if (placed === 'put-off' || placed === 'fault') await this.#giveBack(attemptId);
-    await this.#noteProvider(line, claim, placed);
+    await this.#noteProvider(route, claim, placed);
     // A ringing call frees nothing, and claims reach further ahead than the next round.
     if (placed !== 'placed' && placed !== 'in-doubt') this.wake();
   }
@@ -349,12 +352,12 @@ export class Dispatcher {
   }
 
   /** Evaluates what the dial shows about the provider. */
-  async #noteProvider(line: CampaignRoute, claim: ClaimedAttempt, placed: Placed): Promise<void> {
-    const { id } = line.configuration;
+  async #noteProvider(route: CampaignRoute, claim: ClaimedAttempt, placed: Placed): Promise<void> {
+    const { id } = route.configuration;
     if (placed === 'put-off') this.#pause(id);
     if (placed === 'placed') this.#pauses.delete(id);
-    if (placed === 'fault' || placed === 'in-doubt') return this.#faults.failed(line);
-    if (placed !== 'closed') await this.#faults.answered(line, claim);
+    if (placed === 'fault' || placed === 'in-doubt') return this.#faults.failed(route);
+    if (placed !== 'closed') await this.#faults.answered(route, claim);
   }
 
   /** Whether the campaign's hours allow the dial at this moment: they may have changed since the claim. */
@@ -373,9 +376,9 @@ export class Dispatcher {
 
   /** Begins an attempt. Undefined if the campaign was paused or waits for its provider, or another process has taken
    *  the last free call. */
-  async #begin(line: CampaignRoute, claim: ClaimedAttempt) {
+  async #begin(route: CampaignRoute, claim: ClaimedAttempt) {
     const { store, calls } = this.#deps;
-    const run = calls.runOf(line, claim, sourceKeyOf(line.campaign.sourceId));
+    const run = calls.runOf(route, claim, sourceKeyOf(route.campaign.sourceId));
     try {
       return await store.contacts.begin(claim, run);
     } catch (error) {

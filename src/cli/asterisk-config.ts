@@ -15,8 +15,8 @@ import {
   type AdminWishes,
   type AdminWord,
   adminPlan,
+  freePbxPlan,
 } from './asterisk-files.ts';
-import { freePbxPlan } from './freepbx-files.ts';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
 
 const text = { type: 'string' } as const;

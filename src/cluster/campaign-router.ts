@@ -38,11 +38,11 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
   }
 
   async place(
-    line: CampaignRoute,
+    route: CampaignRoute,
     claim: ClaimedAttempt,
     { run, waitMs }: BegunAttempt,
   ): Promise<Placed> {
-    const isPbx = this.#pbx.has(line.provider.name);
+    const isPbx = this.#pbx.has(route.provider.name);
     const worker = isPbx ? this.#workers.pbxWorker() : this.#workers.leastLoaded();
     if (worker === undefined) return 'put-off';
     try {
@@ -50,11 +50,11 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
         attemptId: claim.attemptId,
         runId: run.id,
         organizationId: run.organizationId,
-        configurationId: line.configuration.id,
-        from: callerOf(line, claim),
+        configurationId: route.configuration.id,
+        from: callerOf(route, claim),
         to: claim.phoneNumber,
-        campaignId: line.campaign.id,
-        ratePerSecond: line.campaign.ratePerSecond,
+        campaignId: route.campaign.id,
+        ratePerSecond: route.campaign.ratePerSecond,
         waitMs,
       });
     } catch (error) {

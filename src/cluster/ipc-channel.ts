@@ -5,8 +5,13 @@ import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { type Random, systemRandom } from '../std/random.ts';
-import { closeHandle, type IpcHandle, type IpcMessage, message } from './ipc-message.ts';
-import { messageBytes } from './message-size.ts';
+import {
+  closeHandle,
+  type IpcHandle,
+  type IpcMessage,
+  message,
+  messageBytes,
+} from './ipc-message.ts';
 
 /** Outstanding requests, and requests being answered: starts of calls, and a few others. */
 const ASKED_MAX = 5_000;

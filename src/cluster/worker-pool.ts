@@ -9,7 +9,7 @@ import type { Finding } from '../telephony/provider/pbx.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
 
 /** Deadline of a worker's answer to a webhook: by then providers get an answer of the API process
- *  (api/telephony/answer-deadline). */
+ *  (api/telephony/provider-webhook-routes.ts). */
 export const ASK_MS_MAX = 12_000;
 
 export interface PbxExamination {

@@ -29,8 +29,7 @@ import {
   type WebhookReply,
 } from '../telephony/provider/provider.ts';
 import type { Providers } from '../telephony/registry/registry.ts';
-import { PBX_WORKER } from './ipc-message.ts';
-import { messageBytes } from './message-size.ts';
+import { messageBytes, PBX_WORKER } from './ipc-message.ts';
 import { ASK_MS_MAX, type PooledWorker, type WorkerPool } from './worker-pool.ts';
 
 /** Longest wait for a worker. A worker that died is restarted in less; providers wait longer for their answer. */

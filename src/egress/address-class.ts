@@ -117,22 +117,14 @@ function dotted(bytes: readonly number[], places: readonly number[], inverted?: 
   return places.map((place) => (bytes[place] ?? 0) ^ (inverted ? 0xff : 0)).join('.');
 }
 
-/** Bytes of an IPv6 address in any text form, such as `::ffff:127.0.0.1`. */
+/** Bytes of an IPv6 address in any text form, such as `::ffff:127.0.0.1`: a URL writes it in groups alone. */
 function bytesOfV6(address: string): number[] {
-  const quad = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
-  const text = quad === null ? address : address.slice(0, quad.index) + pairOf(quad);
-  const [head = '', tail] = text.split('::');
-  const before = groupsOf(head);
-  const after = groupsOf(tail ?? '');
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => 0);
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [before = [], after = []] = groups.split('::').map(groupsOf);
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
   return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]);
 }
 
 function groupsOf(text: string): number[] {
   return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
-}
-
-function pairOf([, a, b, c, d]: RegExpExecArray): string {
-  const group = (high = '', low = ''): string => (Number(high) * 256 + Number(low)).toString(16);
-  return `${group(a, b)}:${group(c, d)}`;
 }

@@ -2,8 +2,7 @@
 // Callers match on `code`, never on `message`. HTTP statuses live in api/http/error-status.ts, not here.
 
 import { callErrors } from './call-codes.ts';
-import { requestErrors } from './request-codes.ts';
-import { resourceErrors } from './resource-codes.ts';
+import { requestErrors, resourceErrors } from './resource-codes.ts';
 
 const table = { ...requestErrors, ...resourceErrors, ...callErrors } satisfies Record<
   string,

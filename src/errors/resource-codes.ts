@@ -1,6 +1,26 @@
-// Error codes of the API's resources in the store: accounts, configurations, workflows, runs. One row per code;
+// Error codes of the API: of requests that no route answers, and of resources in the store. One row per code;
 // `{name}` in a text is replaced by the fact of that name.
 
+/** Requests that no route answers: they do not fit a schema, have no route, or are no HTTP. Texts are the reason phrases of
+ *  HTTP (RFC 9110), which the contract sends as `detail`. */
+export const requestErrors = {
+  /** The body has the items in place of this text. */
+  REQUEST_INVALID: { retry: false, text: 'The request does not fit its schema' },
+  BAD_REQUEST: { retry: false, text: 'Bad Request' },
+  PATH_NOT_FOUND: { retry: false, text: 'Not Found' },
+  METHOD_NOT_ALLOWED: { retry: false, text: 'Method Not Allowed' },
+  REQUEST_TIMEOUT: { retry: true, text: 'Request Timeout' },
+  BODY_OVERSIZED: { retry: false, text: 'Request body is too large' },
+  URI_OVERSIZED: { retry: false, text: 'URI Too Long' },
+  EXPECTATION_FAILED: { retry: false, text: 'Expectation Failed' },
+  UPGRADE_REQUIRED: { retry: false, text: 'Upgrade Required' },
+  HEADERS_OVERSIZED: { retry: false, text: 'Request Header Fields Too Large' },
+  /** For metrics and logs only: the client has closed the connection. */
+  CLIENT_GONE: { retry: true, text: 'Client Closed Request' },
+  INTERNAL_ERROR: { retry: true, text: 'Internal Server Error' },
+} as const;
+
+/** Resources in the store: accounts, configurations, workflows, runs. */
 export const resourceErrors = {
   // Start
   CONFIG_INVALID: { retry: false, text: 'Configuration is invalid: {problems}' },

@@ -2,7 +2,7 @@
 // instances; the API's /metrics reads the registry.
 
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { FrameCounter } from './frame-counter.ts';
+import { FrameCounter } from './computed-metrics.ts';
 
 export const registry = new Registry();
 const registers = [registry];

@@ -1,7 +1,7 @@
 // Metrics of speech services and language models. metrics.ts has the others and the registry.
 
 import { Counter, Histogram } from 'prom-client';
-import { GaugeOfEntries } from './gauge-of-entries.ts';
+import { GaugeOfEntries } from './computed-metrics.ts';
 import { LATENCY_SECONDS, registry } from './metrics.ts';
 
 const registers = [registry];

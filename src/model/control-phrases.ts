@@ -1,18 +1,10 @@
 // Short phrases that control a conversation in any agent: acknowledgements that are no turn, phrases that always
-// interrupt, requests to wait, yes and no, goodbye. The lists are in control-phrase-lists.ts.
+// interrupt, requests to wait, yes and no, goodbye. The phrases are in languages/.
 
 import { isUnspaced, spacedOut, wordSpans } from '../std/text/unspaced-text.ts';
-import {
-  BACKCHANNELS,
-  ENGLISH_ANSWERS,
-  FAREWELLS,
-  GREETINGS,
-  POLITE_WORDS,
-  STOPS,
-  WAITS,
-} from './control-phrase-lists.ts';
+import { type ControlPhrases, ENGLISH, tablesOf } from './languages/languages.ts';
 
-export type AnswerKind = keyof typeof ENGLISH_ANSWERS;
+export type AnswerKind = keyof typeof ENGLISH.answers;
 
 /** Words of the longest acknowledgement; longer texts are turns. */
 const BACKCHANNEL_WORDS_MAX = 4;
@@ -45,15 +37,16 @@ interface PhraseLists {
 
 const NONE: Phrases = { whole: new Set(), begins: new Set() };
 
-const backchannels = spelled(BACKCHANNELS);
-const greetings = spelled(GREETINGS);
+const phrases = tablesOf('phrases');
+const backchannels = spelled('backchannels');
+const greetings = spelled('greetings');
 /** Greetings with the sounds around them. */
-const spokenGreetings = spelled(GREETINGS, Object.values(BACKCHANNELS).flat());
-const farewells = spelled(FAREWELLS, [...POLITE_WORDS, ...Object.values(BACKCHANNELS).flat()]);
-const stops = spelled(STOPS);
-const waits = spelled(WAITS);
+const spokenGreetings = spelled('greetings', ['backchannels']);
+const farewells = spelled('farewells', ['politeWords', 'backchannels']);
+const stops = spelled('stops');
+const waits = spelled('waits');
 /** Requests to wait with the words around them. */
-const politeWaits = spelled(WAITS, POLITE_WORDS);
+const politeWaits = spelled('waits', ['politeWords']);
 
 /** Text in lower case with words, their vowel signs and apostrophes only, and single spaces. */
 export function plainWords(text: string): string {
@@ -67,7 +60,7 @@ export function plainWords(text: string): string {
 
 /** The English phrases of an answer. */
 export function phrasesOf(kind: AnswerKind): readonly string[] {
-  return ENGLISH_ANSWERS[kind];
+  return ENGLISH.answers[kind];
 }
 
 /** Whether the text is only an acknowledgement ("mhm", "okay, yeah") that should not stop the agent and is no turn.
@@ -152,13 +145,14 @@ function partsOf(text: string): string {
   return isUnspaced(plain) ? spacedOut(plain).replace(/ +/g, ' ').trim() : plain;
 }
 
-/** The phrases of each language, with `more` around them. */
+/** The phrases of one kind in each language. Those of `around` may stand before and after them, in any language. */
 function spelled(
-  lists: Record<string, readonly string[]>,
-  more: readonly string[] = [],
+  kind: keyof ControlPhrases,
+  around: readonly (keyof ControlPhrases)[] = [],
 ): PhraseLists {
-  const entries = Object.entries(lists).map(([language, list]): [string, readonly [Phrases]] => {
-    const whole = [...list, ...more].map(partsOf);
+  const more = around.flatMap((each) => [...phrases.values()].flatMap((lists) => lists[each]));
+  const entries = [...phrases].map(([language, lists]): [string, readonly [Phrases]] => {
+    const whole = [...lists[kind], ...more].map(partsOf);
     return [language, [{ whole: new Set(whole), begins: new Set(whole.flatMap(beginsOfPhrase)) }]];
   });
   return { of: new Map(entries), all: entries.flatMap(([, phrases]) => phrases) };

@@ -22,7 +22,6 @@ import { DeferredEvents } from './deferred-events.ts';
 import { type AnsweredBy, AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
 import { VoiceActivityDetector } from './listen/voice-activity.ts';
-import { OwnStalls } from './own-stalls.ts';
 import { BatchedReader } from './receive/batched-reads.ts';
 import { Depacketizer } from './receive/depacketizer.ts';
 import { DigitCollector, type DigitEntry } from './receive/digit-collector.ts';
@@ -32,6 +31,7 @@ import { Recorder, type RecordingSummary } from './recorder.ts';
 import { AgentVoice } from './speak/agent-voice.ts';
 import type { AwaySound } from './speak/filler.ts';
 import type { Utterance, UtteranceResult } from './speak/utterance.ts';
+import { OwnStalls } from './stalls.ts';
 import { TurnTaking } from './turn/turn-taking.ts';
 
 /** Time without audio from the caller after which silence is assumed. */

@@ -6,7 +6,7 @@
 import { FRAME_MS } from '../audio/pcm.ts';
 import { frameLatenessSeconds, mediaPutOff, mediaStrideSeconds } from '../metrics/metrics.ts';
 import type { Clock, Timer } from '../std/clock.ts';
-import { RecentStalls } from './recent-stalls.ts';
+import { RecentStalls } from './stalls.ts';
 
 /** The work of a call at its turns. `nowMs`: monotonic time in whole milliseconds (a number with a fraction, or beyond
  *  2^31, would be allocated wherever it is passed on). `strideMs`: time from one turn to the next. */

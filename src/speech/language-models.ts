@@ -5,11 +5,11 @@ import type { Log } from '../log.ts';
 import type { LlmSettings } from '../model/speech-services/speech-settings.ts';
 import { FallbackModel } from './llm/fallback.ts';
 import type { LanguageModel } from './llm/llm.ts';
-import { openModel } from './llm/registry.ts';
 import { ServiceCache } from './service/service-cache.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
 import type { ServiceReports } from './service/service-reports.ts';
+import { openModel } from './vendors/llm-registry.ts';
 
 type Means = Pick<ServiceMeans, 'clock' | 'log' | 'egress'>;
 

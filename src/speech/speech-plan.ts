@@ -3,8 +3,8 @@
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { LanguageModel } from './llm/llm.ts';
-import type { ServiceChange } from './service/service-change.ts';
 import type { ServiceFault } from './service/service-fault.ts';
+import type { ServiceChange } from './service/service-reports.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import type { TextToSpeech } from './tts/tts.ts';
 

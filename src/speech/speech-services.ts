@@ -13,30 +13,28 @@ import type {
   SttSettings,
   TtsSettings,
 } from '../model/speech-services/speech-settings.ts';
-import { CallReports } from './call-reports.ts';
 import type { LanguageModels } from './language-models.ts';
 import type { LanguageModel } from './llm/llm.ts';
 import { CallSessions } from './service/call-sessions.ts';
-import { CircuitBreaker } from './service/circuit-breaker.ts';
 import { ServiceCache } from './service/service-cache.ts';
-import type { ServiceChange } from './service/service-change.ts';
+import { CircuitBreaker } from './service/service-circuit-breaker.ts';
 import type { ServiceFault } from './service/service-fault.ts';
 import type { ServiceMeans } from './service/service-means.ts';
-import { ServiceReports } from './service/service-reports.ts';
+import { type ServiceChange, ServiceReports } from './service/service-reports.ts';
 import { SessionLimits } from './service/session-limit.ts';
 import { SettingLists } from './setting-lists.ts';
 import type { NodeSpeech, PlannedSpeech, SpeechPlan } from './speech-plan.ts';
 import type { SttFallbackService } from './stt/fallback/recognizer-line.ts';
-import { createSttService } from './stt/registry.ts';
 import type { SpeechToText } from './stt/stt.ts';
 import { createSttFallback } from './stt/stt-fallback.ts';
-import { createTtsService } from './tts/registry.ts';
 import type { TtsFallbackService } from './tts/service-line.ts';
 import { serviceVoice } from './tts/service-voice.ts';
 import type { TextToSpeech } from './tts/tts.ts';
 import { createTtsFallback } from './tts/tts-fallback.ts';
+import { createSttService } from './vendors/stt-registry.ts';
+import { createTtsService } from './vendors/tts-registry.ts';
 
-export interface SpeechServicesOptions {
+interface SpeechServicesOptions {
   /** Services of calls without settings, and the last fallback of all others. */
   gateway: Pick<SpeechPlan, 'stt' | 'tts' | 'voice'>;
   models: LanguageModels;
@@ -349,4 +347,37 @@ export function settingsFaultOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const facts = { section: 'all', reason: 'unexpected' };
   return new GatewayError('SPEECH_SETTINGS_INVALID', facts, error);
+}
+
+/** Reports kept for a listener. Each service makes one or two. */
+const EARLY_MAX = 20;
+
+/** Reports of one call's services to the owner of the call: lasting faults, and changes of service because of temporary
+ *  ones. Reports from before the session listens are kept for it (a greeting is synthesized while the phone rings). */
+export class CallReports<Report> {
+  readonly #early: Report[] = [];
+  #left: number;
+  #listener: ((report: Report) => void) | undefined;
+
+  /** `max`: reports of the whole call. Later ones are dropped. */
+  constructor(max = Number.POSITIVE_INFINITY) {
+    this.#left = max;
+  }
+
+  get listener(): ((report: Report) => void) | undefined {
+    return this.#listener;
+  }
+
+  set listener(listener: ((report: Report) => void) | undefined) {
+    this.#listener = listener;
+    if (listener === undefined) return;
+    for (const report of this.#early.splice(0)) listener(report);
+  }
+
+  readonly report = (report: Report): void => {
+    if (this.#left <= 0) return;
+    this.#left -= 1;
+    if (this.#listener !== undefined) this.#listener(report);
+    else if (this.#early.length < EARLY_MAX) this.#early.push(report);
+  };
 }

@@ -4,12 +4,13 @@
 import { isGoodbye, isGreeting } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import { isSameLanguage } from '../model/language-tag.ts';
+import type { DialogueLines } from '../model/languages/languages.ts';
 import { trustIn } from '../model/word-trust.ts';
 import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
 import { greetingOf } from './engine/clip-lines.ts';
 import { type FindClip, NO_CLIPS } from './engine/clip-refs.ts';
-import { type DialogueLines, ENGLISH_LINES } from './engine/default-lines.ts';
 import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
+import { ENGLISH_LINES, linesFor } from './engine/dialogue-lines.ts';
 import {
   abandonRequest,
   closingWaited,
@@ -26,14 +27,18 @@ import {
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
-import { linesFor } from './engine/language-lines.ts';
 import { enterNode } from './engine/node-transition.ts';
-import { waitOn } from './engine/patience.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
 import { currentNode, rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
-import { explainOutage, explainWait, type PreparableLines, waitLines } from './engine/waiting.ts';
+import {
+  explainOutage,
+  explainWait,
+  type PreparableLines,
+  waitLines,
+  waitOn,
+} from './engine/waiting.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse, replaceWordless } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';

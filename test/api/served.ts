@@ -10,7 +10,7 @@ import { textChatsOf } from '../../src/app/call-parts.ts';
 import { RunClosing } from '../../src/call/end/closing/run-closing.ts';
 import { EventLog } from '../../src/call/events/event-log.ts';
 import { LiveWatchers } from '../../src/call/events/live-watchers.ts';
-import { credentialHeadersFrom } from '../../src/call/session/dialogue/credential-headers.ts';
+import { credentialHeadersFrom } from '../../src/call/session/dialogue/tool-request.ts';
 import { ClipLibrary } from '../../src/call/start/setup/sound-library.ts';
 import { createEgress } from '../../src/egress/egress-rule.ts';
 import { createGuardedHttp } from '../../src/egress/guarded-http.ts';

@@ -1,7 +1,7 @@
 // The port of a gateway that starts while another process has it, or that it may not have.
 
 import { describe, expect, it } from 'vitest';
-import { bindWhenFree } from '../../src/app/listen-port.ts';
+import { bindWhenFree } from '../../src/app/supervisor.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 

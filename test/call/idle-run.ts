@@ -1,6 +1,6 @@
 // Runs without a call, as clients of the API create them before they start one.
 
-import type { NewRun } from '../../src/store/runs/new-run.ts';
+import type { NewRun } from '../../src/store/runs/run-insertion.ts';
 import type { CallHarness } from './call-harness.ts';
 
 /** A run of the harness's workflow: an outbound call over Twilio, except for `more`. */

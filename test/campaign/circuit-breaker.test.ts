@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isCircuitOpen } from '../../src/campaign/circuit-breaker.ts';
+import { isCircuitOpen } from '../../src/campaign/attempt-settler.ts';
 import type { AttemptOutcome } from '../../src/model/campaign.ts';
 
 const outcomes = (facts: Partial<Record<AttemptOutcome, number>>) =>

@@ -6,9 +6,9 @@ import {
 } from '../../src/campaign/contact-outcome.ts';
 import { RETRY_DEFAULT } from '../../src/model/campaign.ts';
 import type { Run } from '../../src/model/run.ts';
-import { runOf } from './outcome-run.ts';
+import { completedRun } from '../fakes/call/completed-run.ts';
 
-const run = runOf;
+const run = completedRun;
 const talked = { startedAt: new Date(0) };
 const attempt = (of: Run | undefined, state: 'dialling' | 'placed' = 'placed') => ({
   id: '1',

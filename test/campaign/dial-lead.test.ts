@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { DialLead } from '../../src/campaign/dial-lead.ts';
+import { DialLead } from '../../src/campaign/dial-limits.ts';
 
 it('is nothing where attempts begin at once', () => {
   const lead = new DialLead();

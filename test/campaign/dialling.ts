@@ -67,7 +67,7 @@ export class Dialling {
       store: Object.create(store, { contacts: { value: this.#counted(store.contacts) } }),
       calls: {
         takesCalls: true,
-        line: (campaign) => calls.line(campaign),
+        routeOf: (campaign) => calls.routeOf(campaign),
         runOf: (...from) => calls.runOf(...from),
         place: this.#countedCall(calls.place.bind(calls)),
         outcomeAfterCrash: this.#countedCall(calls.outcomeAfterCrash.bind(calls)),

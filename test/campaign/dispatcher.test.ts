@@ -28,7 +28,7 @@ let takesCalls = true;
 /** Its capabilities, as far as the dispatcher reads them. */
 let provider: { capabilities: { callsPerSecond?: number } };
 
-async function line(campaign: Campaign): Promise<CampaignRoute> {
+async function routeOf(campaign: Campaign): Promise<CampaignRoute> {
   if (lineFault !== undefined) throw lineFault;
   const configuration = { id: queue.configurationId, callsPerSecond: null };
   return { campaign, configuration, provider } as CampaignRoute; // All that the dispatcher reads.
@@ -40,7 +40,7 @@ const deps = (interruptedExtra = 0): DispatcherDeps => ({
     get takesCalls() {
       return takesCalls;
     },
-    line,
+    routeOf,
     runOf: ({ campaign: { id: campaignId } }, claim) => ({
       organizationId: queue.organizationId,
       workflowId: queue.workflowId,

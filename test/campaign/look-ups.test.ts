@@ -5,9 +5,9 @@ import type { Fate } from '../../src/call/start/outbound/campaign-plans.ts';
 import { LookUps, type Verdict } from '../../src/campaign/look-ups.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import type { OpenAttempt } from '../../src/store/campaigns/dial-attempts.ts';
+import { completedRun } from '../fakes/call/completed-run.ts';
 import { FakeClock, settle } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
-import { runOf } from './outcome-run.ts';
 
 let clock: FakeClock;
 let lookUps: LookUps;
@@ -16,7 +16,7 @@ let asked: number;
 let startAt: number;
 let missedAt: number | undefined;
 let answer: () => Promise<Fate>;
-const run = runOf({ state: 'initialized', providerCallId: null });
+const run = completedRun({ state: 'initialized', providerCallId: null });
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -114,7 +114,7 @@ describe('that a provider has no call', () => {
   it('is reported again once a call is known', async () => {
     expect(await looksFor(62_000)).toBe('not-there');
     answer = async () => 'busy';
-    const known = runOf({ providerCallId: 'CA1' });
+    const known = completedRun({ providerCallId: 'CA1' });
     expect(await look(known)).toBe('busy');
   });
 });

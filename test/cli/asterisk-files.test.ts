@@ -6,8 +6,8 @@ import {
   type AdminMode,
   type AdminWishes,
   adminPlan,
+  freePbxPlan,
 } from '../../src/cli/asterisk-files.ts';
-import { freePbxPlan } from '../../src/cli/freepbx-files.ts';
 import {
   PRINTED_CONTEXT,
   PRINTED_LABELS,

@@ -13,7 +13,7 @@ import { withCallHarness } from '../call/call-harness.ts';
 import { rows } from '../store/campaigns/dial-queue-fixture.ts';
 
 const held = withCallHarness();
-let line: CampaignRoute;
+let route: CampaignRoute;
 let claim: ClaimedAttempt;
 let run: Run;
 let asked: string[];
@@ -62,23 +62,23 @@ beforeEach(async () => {
   });
   await store().contacts.add(campaign.id, rows(1));
   await at.sql("update campaigns set state = 'running'");
-  line = await router().line(campaign);
+  route = await router().routeOf(campaign);
   const claims = await store().contacts.claim(campaign.id, {
     count: 1,
     openMax: 1,
     ratePerSecond: 1_000,
-    configuration: line.configuration,
+    configuration: route.configuration,
     horizonMs: 1_000,
     leaseMs: 30_000,
   });
   claim = claims[0] as ClaimedAttempt;
-  const begun = await store().contacts.begin(claim, router().runOf(line, claim, 'csv_0'));
+  const begun = await store().contacts.begin(claim, router().runOf(route, claim, 'csv_0'));
   run = begun as Run;
 });
 
 describe('a dial of a campaign', () => {
   it('is sent by a worker, with the caller id and the run of its claim', async () => {
-    expect(await router().place(line, claim, { run, waitMs: 0 })).toBe('placed');
+    expect(await router().place(route, claim, { run, waitMs: 0 })).toBe('placed');
     expect(sentDials()).toHaveLength(1);
     expect(sentDials()[0]?.body).toContain(run.id);
     expect((await held.harness.run(run.id)).providerCallId).not.toBeNull();
@@ -86,7 +86,7 @@ describe('a dial of a campaign', () => {
 
   it('in doubt is stored as such by the worker: an API process that is new does not dial again', async () => {
     held.harness.rest.answer = { status: 500, body: {} };
-    expect(await router().place(line, claim, { run, waitMs: 0 })).toBe('in-doubt');
+    expect(await router().place(route, claim, { run, waitMs: 0 })).toBe('in-doubt');
     const [attempt] = await held.harness.at.sql('select doubt_since from campaign_attempts');
     expect(attempt?.['doubt_since']).not.toBeNull();
   });
@@ -94,10 +94,10 @@ describe('a dial of a campaign', () => {
   it('waits if no worker is there, or no channel takes a message', async () => {
     isThere = false;
     expect(router().takesCalls).toBe(false);
-    expect(await router().place(line, claim, { run, waitMs: 0 })).toBe('put-off');
+    expect(await router().place(route, claim, { run, waitMs: 0 })).toBe('put-off');
     isThere = true;
     fault = new GatewayError('QUEUE_FULL', { queue: 'requests to workers' });
-    expect(await router().place(line, claim, { run, waitMs: 0 })).toBe('put-off');
+    expect(await router().place(route, claim, { run, waitMs: 0 })).toBe('put-off');
     expect(sentDials()).toEqual([]);
   });
 
@@ -108,14 +108,14 @@ describe('a dial of a campaign', () => {
         code === 'WORKER_GONE'
           ? new GatewayError(code, { worker: 1 })
           : new GatewayError(code, { what: 'place', ms: 1 });
-      expect(await router().place(line, claim, { run, waitMs: 0 })).toBe('in-doubt');
+      expect(await router().place(route, claim, { run, waitMs: 0 })).toBe('in-doubt');
       expect(asked).toEqual(['place']);
     },
   );
 
   it('for a run that is over already is not sent', async () => {
     await held.harness.at.sql("update runs set state = 'completed' where id = $1", [run.id]);
-    expect(await router().place(line, claim, { run, waitMs: 0 })).toBe('fault');
+    expect(await router().place(route, claim, { run, waitMs: 0 })).toBe('fault');
     expect(sentDials()).toEqual([]);
   });
 });

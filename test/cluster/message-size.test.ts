@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
-import { MESSAGE_BYTES_MAX, messageBytes } from '../../src/cluster/message-size.ts';
+import { MESSAGE_BYTES_MAX, messageBytes } from '../../src/cluster/ipc-message.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { wires } from './linked-channels.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { MESSAGE_BYTES_MAX } from '../../src/cluster/message-size.ts';
+import { MESSAGE_BYTES_MAX } from '../../src/cluster/ipc-message.ts';
 import { send } from '../../src/cluster/process-transport.ts';
 import { isAlive } from '../fakes/is-alive.ts';
 

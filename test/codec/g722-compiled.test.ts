@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { compiledG722 } from '../../src/codec/g722-compiled.ts';
+import { compiledG722 } from '../../src/codec/g722.ts';
 import { loadAddon, loadWasm, type NativeKernels } from '../../src/runtime/native-kernels.ts';
 import { buildAddon, compiler } from '../runtime/built-addon.ts';
 import { g722Contract } from './g722-contract.ts';

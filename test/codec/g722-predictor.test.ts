@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AdaptivePredictor } from '../../src/codec/g722-predictor.ts';
+import { AdaptivePredictor } from '../../src/codec/g722-portable.ts';
 
 /** Error energy of the predictor over `samples`, which it gets without loss. */
 function errorOf(predictor: AdaptivePredictor, samples: readonly number[]): number {

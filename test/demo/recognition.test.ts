@@ -4,8 +4,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { FRAME_SAMPLES, msToSamples } from '../../src/audio/pcm.ts';
 import { workflowDefinition } from '../../src/model/workflow.ts';
-import { openSpeechToText } from '../../src/speech/stt/registry.ts';
 import type { RecognizedWords, SpeechToText } from '../../src/speech/stt/stt.ts';
+import { openSpeechToText } from '../../src/speech/vendors/stt-registry.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { Conversation } from '../workflow/conversation.ts';

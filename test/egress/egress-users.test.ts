@@ -35,10 +35,9 @@ const checked: Record<string, string> = {
   'src/speech/service/service-http.ts': 'the egress rule',
   'src/speech/service/vendor-socket.ts': 'the egress rule',
   'src/speech/service/warm-connections.ts': 'the egress rule',
-  'src/speech/service/wyoming-connection.ts': 'the egress rule',
-  'src/speech/llm/client/connection.ts':
+  'src/speech/vendors/wyoming/wyoming-connection.ts': 'the egress rule',
+  'src/speech/llm/client/model-client.ts':
     "the egress rule from whoever opens the model of a user; else the address is the operator's",
-  'src/speech/service/tls-sessions.ts': 'takes the lookup of the rule from warm-connections',
   'src/egress/egress-rule.ts': 'the egress rule itself',
   'src/telephony/doctor/self-call.ts': "the gateway's own public address, from the settings",
   'src/transport/rtp/rtp-ports.ts':
@@ -51,7 +50,7 @@ const checked: Record<string, string> = {
   'src/store/db/maintenance.ts': "the operator's database",
   'src/store/db/migrate.ts': "the operator's database",
   'src/store/open-keys.ts': "the operator's database",
-  'src/store/embedded/folder-lock.ts': 'a lock of the data folder',
+  'src/store/embedded/data-folder.ts': 'a lock of the data folder',
   'src/store/db/epoch-socket.ts': 'a socket of the data folder',
 };
 

@@ -1,7 +1,6 @@
 // A clock that moves by calls of a test. Timers run in the order of their time.
 
-import type { Clock, Timer } from '../../src/std/clock.ts';
-import type { Stall } from '../../src/std/stall-meter.ts';
+import type { Clock, Stall, Timer } from '../../src/std/clock.ts';
 
 interface Waiting {
   at: number;

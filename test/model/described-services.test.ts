@@ -6,7 +6,7 @@ import {
   recognizerDescription,
   requestVoiceDescription,
   voiceDescription,
-} from '../../src/model/speech-services/schemas/description.ts';
+} from '../../src/model/speech-services/description.ts';
 import { maskServices, withStoredSecrets } from '../../src/model/speech-services/service-masks.ts';
 import { storableService } from '../../src/model/speech-services/service-rows.ts';
 import {
@@ -16,7 +16,7 @@ import {
   meetsConditions,
   messageText,
   valueAt,
-} from '../../src/speech/service/description/template.ts';
+} from '../../src/speech/service/description/message-template.ts';
 
 const audio = { format: 'ulaw8' };
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/std/clock.ts';
 import { type AzureSttServer, startAzureStt } from '../fakes/services/azure-stt-server.ts';
 import type { SttSession } from '../fakes/services/stt-server.ts';
 import { capturedRequest } from '../speech/captured-request.ts';
-import { AZURE_HEADERS, contextsIn } from '../speech/stt/azure/sdk-context.ts';
+import { AZURE_HEADERS, contextsIn } from '../speech/vendors/azure/sdk-context.ts';
 import { packetsOf } from './audio.ts';
 import { expectFixture, KEY } from './sdk-fixture.ts';
 

@@ -2,9 +2,9 @@
 // protocol of others before them; they share no code with the gateway's clients of those protocols.
 
 import { type ExpectedInput, OPEN_SPEECH } from '../../src/model/expected-input.ts';
-import { openSpeechToText } from '../../src/speech/stt/registry.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import { createFlite } from '../../src/speech/tts/flite/flite.ts';
+import { openSpeechToText } from '../../src/speech/vendors/stt-registry.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 

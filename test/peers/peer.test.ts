@@ -2,9 +2,9 @@
 
 import { expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../src/model/expected-input.ts';
-import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
-import { createSttService, openSpeechToText } from '../../src/speech/stt/registry.ts';
+import { sttServices } from '../../src/model/speech-services/services.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
+import { createSttService, openSpeechToText } from '../../src/speech/vendors/stt-registry.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { recording } from '../demo/scenario.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

@@ -1,7 +1,7 @@
 // What a caller says last, when they hang up within a sentence: a turn that nothing answers.
 
 import { describe, expect, it } from 'vitest';
-import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../src/speech/service/service-circuit-breaker.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../src/speech/stt/stt-fallback.ts';
 import { framesOf } from '../fakes/call/spoken-words.ts';

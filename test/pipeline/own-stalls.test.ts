@@ -1,7 +1,7 @@
 // Callers who leave while the process stands still: the end is read long after it was there.
 
 import { expect, it } from 'vitest';
-import { OwnStalls } from '../../src/pipeline/own-stalls.ts';
+import { OwnStalls } from '../../src/pipeline/stalls.ts';
 
 /** A call of nine seconds, and then a process that stands still for a minute. */
 function stalls(): OwnStalls {

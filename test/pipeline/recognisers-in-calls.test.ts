@@ -1,7 +1,7 @@
 // Whole calls with recognisers that find the words in the caller's audio, end turns themselves, and fail.
 
 import { describe, expect, it } from 'vitest';
-import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../src/speech/service/service-circuit-breaker.ts';
 import { createSttFallback } from '../../src/speech/stt/stt-fallback.ts';
 import { framesOf } from '../fakes/call/spoken-words.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';

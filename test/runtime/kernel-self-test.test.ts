@@ -4,9 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { compiledVadKernel } from '../../src/audio/vad/vad-compiled.ts';
 import type { VadKernel } from '../../src/audio/vad/vad-kernel.ts';
-import { isSound } from '../../src/audio/vad/vad-loader.ts';
+import { compiledVadKernel, isSound } from '../../src/audio/vad/vad-loader.ts';
 import { portableVadKernel } from '../../src/audio/vad/vad-portable.ts';
 import { kernelFault } from '../../src/runtime/kernel-self-test.ts';
 import {

@@ -1,7 +1,7 @@
 // The language models of a soak: what a fake of each protocol says, well and badly, and what its client is given.
 
-import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
-import { openModel } from '../../src/speech/llm/registry.ts';
+import { llmServices } from '../../src/model/speech-services/services.ts';
+import { openModel } from '../../src/speech/vendors/llm-registry.ts';
 import type { Step } from '../fakes/scripted-server.ts';
 import {
   event as anthropicEvent,

@@ -4,7 +4,7 @@
 import { codeOf, GatewayError } from '../../src/errors/gateway-error.ts';
 import { FallbackModel } from '../../src/speech/llm/fallback.ts';
 import type { LanguageModel, LlmRequest } from '../../src/speech/llm/llm.ts';
-import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../src/speech/service/service-circuit-breaker.ts';
 import type { ServiceMeans } from '../../src/speech/service/service-means.ts';
 import { settle } from '../fakes/fake-clock.ts';
 import type { RecordedRequest, Reply, ScriptedServer, Step } from '../fakes/scripted-server.ts';

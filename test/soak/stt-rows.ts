@@ -1,10 +1,9 @@
 // The recognisers of a soak: how the fake of each protocol is started, and what its client is given.
 
-import type { SttPreset } from '../../src/model/speech-services/schemas/described-stt.ts';
-import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
-import { sttPresets } from '../../src/speech/stt/described/stt-presets.ts';
-import { createSttService } from '../../src/speech/stt/registry.ts';
+import { sttServices } from '../../src/model/speech-services/services.ts';
+import { createSttService } from '../../src/speech/vendors/stt-registry.ts';
 import type { Clock } from '../../src/std/clock.ts';
+import { type SttPreset, sttPresets } from '../fakes/described/presets.ts';
 import { sttProtocols } from '../fakes/described/stt-servers.ts';
 import { startAssemblyAiServer } from '../fakes/services/assemblyai-server.ts';
 import { startAzureStt } from '../fakes/services/azure-stt-server.ts';

@@ -1,7 +1,7 @@
 // The soak of a recogniser: calls of a few turns over the service that is tested, with faults, and the same service without
 // any behind it. Each turn must come out word for word.
 
-import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../src/speech/service/service-circuit-breaker.ts';
 import type { ServiceMeans } from '../../src/speech/service/service-means.ts';
 import type { SpeechToText } from '../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../src/speech/stt/stt-fallback.ts';

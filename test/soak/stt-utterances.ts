@@ -2,8 +2,8 @@
 // words are those of the audio. Both refuse what breaks their protocol.
 
 import { readWav } from '../../src/audio/wav.ts';
-import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
-import { createSttService } from '../../src/speech/stt/registry.ts';
+import { sttServices } from '../../src/model/speech-services/services.ts';
+import { createSttService } from '../../src/speech/vendors/stt-registry.ts';
 import type { Clock } from '../../src/std/clock.ts';
 import { ulawOf, WordFinder } from '../fakes/call/spoken-words.ts';
 import { type HttpAsked, startHttpService } from '../fakes/services/fake-http-service.ts';

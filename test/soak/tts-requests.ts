@@ -1,8 +1,8 @@
 // Voices of a soak that are asked for a sentence at a time: Azure's REST interface, OpenAI's speech interface, and a Wyoming
 // server. Each refuses what breaks its protocol, and speaks 60 ms for each character.
 
-import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
-import { createTtsService } from '../../src/speech/tts/registry.ts';
+import { ttsServices } from '../../src/model/speech-services/services.ts';
+import { createTtsService } from '../../src/speech/vendors/tts-registry.ts';
 import { ScriptedVoice } from '../fakes/call/scripted-voice.ts';
 import { type HttpAsked, startHttpService } from '../fakes/services/fake-http-service.ts';
 import { startFakeWyoming } from '../fakes/services/fake-wyoming.ts';

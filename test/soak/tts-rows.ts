@@ -1,9 +1,9 @@
 // The voices of a soak that speak by websocket: how the fake of each is started, and what its client is given.
 
-import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
-import { ttsPresets } from '../../src/speech/tts/described/tts-presets.ts';
-import { createTtsService } from '../../src/speech/tts/registry.ts';
+import { ttsServices } from '../../src/model/speech-services/services.ts';
+import { createTtsService } from '../../src/speech/vendors/tts-registry.ts';
 import type { Clock } from '../../src/std/clock.ts';
+import { ttsPresets } from '../fakes/described/presets.ts';
 import { startVoiceServer } from '../fakes/described/tts-servers.ts';
 import { startCartesia } from '../fakes/services/cartesia-server.ts';
 import { startDeepgramSpeak } from '../fakes/services/deepgram-speak-server.ts';
@@ -11,8 +11,13 @@ import { startElevenLabs } from '../fakes/services/elevenlabs-server.ts';
 import type { SocketService } from '../fakes/services/service-socket.ts';
 import { type Bench, KEY } from './soak-run.ts';
 import { azureVoice, openAiVoice, wyomingVoice } from './tts-requests.ts';
-import type { SoakVoiceFaults, SpokenBySoak, TtsRow } from './tts-soak.ts';
-import { VOICE_FAULTS, type VoiceFaultName } from './tts-soak.ts';
+import {
+  type SoakVoiceFaults,
+  type SpokenBySoak,
+  type TtsRow,
+  VOICE_FAULTS,
+  type VoiceFaultName,
+} from './tts-soak.ts';
 
 interface VoiceFake extends SocketService {
   faults: SoakVoiceFaults;

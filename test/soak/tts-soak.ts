@@ -1,7 +1,7 @@
 // The soak of a voice: utterances in pieces over the service that is tested, with faults, and the same service without any
 // behind it. Every clause must be spoken to its end, and none twice.
 
-import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../src/speech/service/service-circuit-breaker.ts';
 import type { ServiceMeans } from '../../src/speech/service/service-means.ts';
 import type { TextToSpeech } from '../../src/speech/tts/tts.ts';
 import { createTtsFallback } from '../../src/speech/tts/tts-fallback.ts';

@@ -2,11 +2,9 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { NODE_SERVICES_MAX } from '../../src/model/speech-services/node-services.ts';
-import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
-import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
-import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
-import { CircuitBreaker } from '../../src/speech/service/circuit-breaker.ts';
+import { llmServices, sttServices, ttsServices } from '../../src/model/speech-services/services.ts';
 import { ServiceCache } from '../../src/speech/service/service-cache.ts';
+import { CircuitBreaker } from '../../src/speech/service/service-circuit-breaker.ts';
 import { type FaultKind, ServiceFault } from '../../src/speech/service/service-fault.ts';
 import { nodeSpeechOf } from '../../src/speech/speech-plan.ts';
 import type { NodeSettings, SpeechServices } from '../../src/speech/speech-services.ts';

@@ -2,23 +2,20 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { requestTtsPresetServices } from '../../src/model/speech-services/schemas/described-tts.ts';
 import { SPEECH_JOBS, type SpeechJob } from '../../src/model/speech-services/service-rows.ts';
 import { services } from '../../src/model/speech-services/services.ts';
-import { keyChecks } from '../../src/speech/account/key-check-table.ts';
-import { voiceListOf } from '../../src/speech/account/voice-list-table.ts';
 import { hasInterim } from '../../src/speech/stt/described/described-results.ts';
-import { sttPresets } from '../../src/speech/stt/described/stt-presets.ts';
 import {
   huggingFaceProfile,
   openAiCompatibleProfile,
   openAiProfile,
   speachesProfile,
   whisperCppProfile,
-} from '../../src/speech/stt/openai-compatible/transcription-profile.ts';
-import { createSttService } from '../../src/speech/stt/registry.ts';
+} from '../../src/speech/stt/openai-transcription/transcription-profile.ts';
 import type { SttCapabilities } from '../../src/speech/stt/stt.ts';
-import { ttsPresets } from '../../src/speech/tts/described/tts-presets.ts';
+import { createSttService } from '../../src/speech/vendors/stt-registry.ts';
+import { keyCheckOf, voiceListOf } from '../../src/speech/vendors/vendors.ts';
+import { requestTtsPresets, sttPresets, ttsPresets } from '../fakes/described/presets.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { serviceMeans } from '../fakes/services/service-means.ts';
 
@@ -106,9 +103,8 @@ describe('the tables of services', () => {
     const described = [
       ...Object.keys(sttPresets).map((name) => `stt ${name}`),
       ...Object.keys(ttsPresets).map((name) => `tts ${name}`),
-      ...['google', 'minimax', 'camb', 'speechmatics', 'piper_http', 'http_tts'].map(
-        (name) => `tts ${name}`,
-      ),
+      ...Object.keys(requestTtsPresets).map((name) => `tts ${name}`),
+      'tts http_tts',
       'tts websocket_tts',
       'stt websocket_stt',
     ];
@@ -246,13 +242,13 @@ describe('the lists of the text', () => {
     const stt = named('(below): presets of `cartesia`', '`websocket_stt` is a description');
     expect(stt).toEqual(Object.keys(sttPresets).sort());
     const tts = named('(below): presets of `inworld`', '`websocket_tts` and `http_tts` are');
-    const presets = { ...ttsPresets, ...requestTtsPresetServices };
+    const presets = { ...ttsPresets, ...requestTtsPresets };
     expect(tts).toEqual(Object.keys(presets).sort());
   });
 
   it('name whose keys no request checks', () => {
     const keyed = SPEECH_JOBS.flatMap((job) => withField(job, 'api_key'));
-    const unchecked = [...new Set(keyed)].filter((name) => !Object.hasOwn(keyChecks, name));
+    const unchecked = [...new Set(keyed)].filter((name) => keyCheckOf(name) === undefined);
     const documented = named('a key is "not verified"', 'Of these, and of Wyoming');
     expect(documented).toEqual([...unchecked, 'huggingface'].sort());
   });

@@ -2,14 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
-import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
-import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
-import { storableService } from '../../src/model/speech-services/service-rows.ts';
 import {
   servicesNotBuilt,
+  storableService,
   whyNotBuilt,
-} from '../../src/model/speech-services/services-not-built.ts';
+} from '../../src/model/speech-services/service-rows.ts';
+import { llmServices, sttServices, ttsServices } from '../../src/model/speech-services/services.ts';
 import { referenceServices } from './reference-services.ts';
 
 const text = readFileSync('docs/services.md', 'utf8');

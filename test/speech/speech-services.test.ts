@@ -1,11 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../src/model/expected-input.ts';
-import { llmServices } from '../../src/model/speech-services/schemas/llm.ts';
-import { sttServices } from '../../src/model/speech-services/schemas/stt.ts';
-import { ttsServices } from '../../src/model/speech-services/schemas/tts.ts';
+import { llmServices, sttServices, ttsServices } from '../../src/model/speech-services/services.ts';
 import type { SttSettings, TtsSettings } from '../../src/model/speech-services/speech-settings.ts';
-import type { ServiceChange } from '../../src/speech/service/service-change.ts';
 import type { ServiceFault } from '../../src/speech/service/service-fault.ts';
+import type { ServiceChange } from '../../src/speech/service/service-reports.ts';
 import type { SpeechPlan } from '../../src/speech/speech-plan.ts';
 import type { SpeechServices } from '../../src/speech/speech-services.ts';
 import type { RecognizerListener } from '../../src/speech/stt/stt.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { StallMeter } from '../../src/std/stall-meter.ts';
+import { StallMeter } from '../../src/std/clock.ts';
 
 /** A clock whose timers run when the test says so: a process that goes on reads before it runs its timers. */
 function begin() {

@@ -3,10 +3,10 @@
 
 import { expect } from 'vitest';
 import type { EndReason } from '../../src/model/end-reason.ts';
+import type { DialogueLines } from '../../src/model/languages/languages.ts';
 import type { LlmToolCall } from '../../src/model/llm-message.ts';
 import type { DialoguePolicy, WorkflowDefinition } from '../../src/model/workflow.ts';
 import { type FindClip, NO_CLIPS } from '../../src/workflow/engine/clip-refs.ts';
-import type { DialogueLines } from '../../src/workflow/engine/default-lines.ts';
 import type { DialogueAction, DialogueEvent } from '../../src/workflow/engine/dialogue-events.ts';
 import {
   createEngine,

@@ -2,6 +2,7 @@
 // organizations (fair-queue.ts). Webhooks of providers and probes of orchestrators never wait. Bodies are received
 // outside the queues, so that a slow client takes no place.
 
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { codeOf } from '../../errors/gateway-error.ts';
@@ -13,7 +14,6 @@ import { clientGone } from './client-gone.ts';
 import { FairQueue, type QueueLimits, tooMany } from './fair-queue.ts';
 import { HeavyRests } from './heavy-rests.ts';
 import type { Admission } from './route-admissions.ts';
-import { ShareNames } from './share-names.ts';
 
 type QueueName = Exclude<Admission, 'first'> | 'outsideLarge';
 
@@ -228,4 +228,43 @@ function queueOf(request: FastifyRequest, bytes = request.rawBody.length): Queue
 
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/** Keys that are cached, as a hash and an id each; the least recently used is removed first. */
+const KEYS_MAX = 10_000;
+/** Longest text that counts as a key. */
+const KEY_LENGTH_MAX = 4_096;
+
+/** Names of the shares of requests whose key has not been checked yet: the organization that
+ *  the key belonged to before, or the client's address. A name proves nothing: the key is
+ *  checked all the same. */
+export class ShareNames {
+  readonly #organizations = new Map<string, string>();
+
+  nameOf(request: FastifyRequest): string {
+    if (request.principal !== null) return organizationShare(request.principal.organizationId).name;
+    const key = keyOf(request);
+    const organization = key === undefined ? undefined : this.#organizations.get(key);
+    return organization ?? `address ${clientName(request.ip)}`;
+  }
+
+  /** Caches the organization of the request's key, once the check of the key has answered. */
+  learn(request: FastifyRequest): void {
+    const key = keyOf(request);
+    if (key === undefined) return;
+    this.#organizations.delete(key);
+    if (request.principal === null) return;
+    this.#organizations.set(key, organizationShare(request.principal.organizationId).name);
+    const [oldest] = this.#organizations.keys();
+    if (this.#organizations.size > KEYS_MAX && oldest !== undefined) {
+      this.#organizations.delete(oldest);
+    }
+  }
+}
+
+/** Hash of the request's key, so that no secret is kept. */
+function keyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['x-api-key'] ?? headers.authorization;
+  if (typeof key !== 'string' || key === '' || key.length > KEY_LENGTH_MAX) return undefined;
+  return createHash('sha256').update(key).digest('base64');
 }

@@ -2,17 +2,27 @@
 // contract §9.1 and §9.10.
 
 import { z } from 'zod';
-import { changeCampaign, createCampaign } from '../../campaign/campaign-settings.ts';
+import {
+  type CampaignWish,
+  changeCampaign,
+  createCampaign,
+} from '../../campaign/campaign-settings.ts';
 import { campaignOf } from '../../campaign/lifecycle.ts';
-import { type Campaign, RETRY_DEFAULT } from '../../model/campaign.ts';
+import {
+  type Campaign,
+  type CampaignSettings,
+  RATE_PER_SECOND_DEFAULT,
+  RETRY_DEFAULT,
+} from '../../model/campaign.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { campaignIdInPath } from '../http/path-parameters.ts';
-import { campaignPatchOf, campaignWishOf } from './campaign-input.ts';
 import { campaignsOnWire, shownCampaign } from './campaign-mapping.ts';
 import {
+  type CampaignCreate,
+  type CampaignUpdate,
   campaignCreate,
   campaignDefaults,
   campaignOut,
@@ -20,7 +30,14 @@ import {
   campaignUpdate,
   pageQuery,
 } from './campaign-schema.ts';
-import { breakerOnWire, retryOnWire, scheduleOnWire } from './campaign-settings-schema.ts';
+import {
+  breakerOnWire,
+  breakerSettingsOf,
+  retryOnWire,
+  retrySettingsOf,
+  scheduleOnWire,
+  scheduleSettingsOf,
+} from './campaign-settings-schema.ts';
 
 const common = { tags: ['campaigns'], security: keyRequired };
 const params = z.object({ campaign_id: campaignIdInPath });
@@ -177,5 +194,45 @@ function settingsOnWire({ retry, maxConcurrency, ratePerSecond, schedule, breake
     rate_limit_per_second: ratePerSecond,
     schedule_config: schedule === null ? null : scheduleOnWire(schedule),
     circuit_breaker: breaker === null ? null : breakerOnWire(breaker),
+  };
+}
+
+function campaignWishOf(body: CampaignCreate): CampaignWish {
+  return {
+    name: body.name,
+    workflowId: body.workflow_id,
+    sourceId: body.source_id,
+    configurationId: body.telephony_configuration_id ?? null,
+    settings: campaignSettingsOf(body),
+  };
+}
+
+/** The changes that were sent. Null resets a setting to the value of a campaign that was created without it. */
+function campaignPatchOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
+  return {
+    ...campaignSettingsOf(body),
+    ...(body.retry_config === null ? { retry: RETRY_DEFAULT } : {}),
+    ...(body.schedule_config === null ? { schedule: null } : {}),
+    ...(body.circuit_breaker === null ? { breaker: null } : {}),
+    ...(body.max_concurrency === null ? { maxConcurrency: null } : {}),
+    ...(body.rate_limit_per_second === null ? { ratePerSecond: RATE_PER_SECOND_DEFAULT } : {}),
+  };
+}
+
+/** The settings of a new campaign that were sent; null counts as not sent. */
+function campaignSettingsOf(body: Omit<CampaignUpdate, 'name'>): Partial<CampaignSettings> {
+  const {
+    retry_config: retry,
+    schedule_config: schedule,
+    circuit_breaker: breaker,
+    max_concurrency: maxConcurrency,
+    rate_limit_per_second: ratePerSecond,
+  } = body;
+  return {
+    ...(retry ? { retry: retrySettingsOf(retry) } : {}),
+    ...(schedule ? { schedule: scheduleSettingsOf(schedule) } : {}),
+    ...(breaker ? { breaker: breakerSettingsOf(breaker) } : {}),
+    ...(typeof maxConcurrency === 'number' ? { maxConcurrency } : {}),
+    ...(typeof ratePerSecond === 'number' ? { ratePerSecond } : {}),
   };
 }

@@ -10,7 +10,6 @@ import { openTrack, trackBytes } from '../../store/files/recording-tracks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { queryFlag } from '../http/values.ts';
-import { byteRange } from './byte-range.ts';
 import { artifactKey, linkTo } from './run-artifacts.ts';
 import { type StoredFile, storedFileOf } from './stored-file.ts';
 import { FILE_KEY } from './upload-links.ts';
@@ -181,4 +180,22 @@ function isKnown(condition: string | undefined, etag: string): boolean {
 function disposition(inline: boolean, fileName: string): string {
   const plain = fileName.replace(/[^\w.-]/g, '_');
   return `${inline ? 'inline' : 'attachment'}; filename="${plain}"`;
+}
+
+/** The requested range, both ends inclusive. Undefined: send the whole file. */
+export function byteRange(
+  header: string | undefined,
+  size: number,
+): { start: number; end: number } | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] =
+    /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? [];
+  if (first === '' && last === '') return undefined;
+  if (first === '') {
+    const count = Math.min(Number(last), size);
+    return count === 0 ? 'unsatisfiable' : { start: size - count, end: size - 1 };
+  }
+  const start = Number(first);
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== '' && Number(last) < start) return undefined;
+  return start >= size ? 'unsatisfiable' : { start, end };
 }

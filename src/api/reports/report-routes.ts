@@ -1,8 +1,9 @@
 // Report routes: an agent's calls as CSV, and the figures of a day. Source: contract §9.11.
 
 import { z } from 'zod';
+import { transferDispositions } from '../../model/end-reason.ts';
 import { dayAfter, isDay, isTimeZone, startOfDay } from '../../std/calendar-day.ts';
-import type { ReportRow, Span } from '../../store/runs/reports.ts';
+import { type DayOfCalls, LENGTHS_S, type ReportRow, type Span } from '../../store/runs/reports.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -10,9 +11,8 @@ import { keyRequired } from '../http/openapi.ts';
 import { workflowIdInPath } from '../http/path-parameters.ts';
 import { idIn, isoTime } from '../http/values.ts';
 import { workflowOf } from '../workflows/workflow-mapping.ts';
-import { dailyReportOf } from './daily-report.ts';
 import { filterOf, reportOut, reportQuery, sendReport } from './run-report.ts';
-import { dailyReport, dailyRun, workflowOption } from './usage-schema.ts';
+import { type DailyReportOut, dailyReport, dailyRun, workflowOption } from './usage-schema.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
 /** Calls of one day that are listed; the CSV report has all of them. */
@@ -180,4 +180,51 @@ async function rowsOfDay(
     page = await deps.store.reports.rows(scope, filter, page.at(-1));
   }
   return rows.slice(0, RUNS_MAX);
+}
+
+/** Dispositions with a line of their own. */
+const SHOWN_MAX = 5;
+
+type Distributions = Pick<
+  DailyReportOut,
+  'metrics' | 'disposition_distribution' | 'call_duration_distribution'
+>;
+
+function dailyReportOf({ calls, dispositions, lengths }: DayOfCalls): Distributions {
+  const percentage = (count: number): number =>
+    calls === 0 ? 0 : Math.round((count / calls) * 10_000) / 100;
+  const shown = dispositions.slice(0, SHOWN_MAX).map(({ disposition, calls: count }) => ({
+    disposition,
+    count,
+    percentage: percentage(count),
+  }));
+  const other = calls - shown.reduce((sum, { count }) => sum + count, 0);
+  const transferred = dispositions.filter(({ disposition }) =>
+    transferDispositions.has(disposition),
+  );
+  return {
+    metrics: {
+      total_runs: calls,
+      xfer_count: transferred.reduce((sum, each) => sum + each.calls, 0),
+    },
+    disposition_distribution:
+      other === 0
+        ? shown
+        : [...shown, { disposition: 'Other', count: other, percentage: percentage(other) }],
+    call_duration_distribution: lengths.map((count, i) => ({
+      ...rangeOf(i),
+      count,
+      percentage: percentage(count),
+    })),
+  };
+}
+
+function rangeOf(i: number) {
+  const start = LENGTHS_S[i - 1] ?? 0;
+  const end = LENGTHS_S[i] ?? null;
+  return {
+    bucket: end === null ? `>${start}` : `${start}-${end}`,
+    range_start: start,
+    range_end: end,
+  };
 }

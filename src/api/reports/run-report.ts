@@ -1,27 +1,17 @@
 // Calls as CSV, read from the store page by page while they are sent: a hundred thousand calls use no more memory than
-// a few hundred. Source: contract §9.11.
+// a few hundred. Fields that a spreadsheet would run as a formula become text. Source: contract §9.11, RFC 4180.
 
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { reportColumns } from '../../model/run.ts';
 import { inOwnShare } from '../../std/work-share.ts';
 import type { ReportRow } from '../../store/runs/reports.ts';
 import type { RunFilter, RunScope } from '../../store/runs/run-filters.ts';
 import { publicUrlOf } from '../files/run-artifacts.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, momentIn } from '../http/values.ts';
-import { csvLine } from './csv.ts';
 
-const BEFORE_VARIABLES = [
-  'Run ID',
-  'Campaign ID',
-  'Agent ID',
-  'Agent Definition ID',
-  'Created At',
-  'Phone Number',
-  'Call Disposition',
-  'Call Duration (s)',
-] as const;
 const AFTER_VARIABLES = ['Call Tags', 'Transcript URL', 'Recording URL'] as const;
 
 export const reportQuery = z.object({
@@ -70,7 +60,7 @@ export async function* reportLines(
 ): AsyncGenerator<string> {
   const { reports } = deps.store;
   const variables = await reports.variables(scope, filter);
-  yield csvLine([...BEFORE_VARIABLES, ...variables, ...AFTER_VARIABLES]);
+  yield csvLine([...Object.keys(reportColumns), ...variables, ...AFTER_VARIABLES]);
   let rows = await reports.rows(scope, filter, undefined);
   while (rows.length > 0) {
     const urls = await urlsOf(deps, rows);
@@ -96,17 +86,38 @@ async function urlsOf(
 
 function lineOf(row: ReportRow, variables: readonly string[], urls: Urls): string {
   return csvLine([
-    row.id,
-    row.campaignId,
-    row.workflowId,
-    row.definitionId,
-    isoTime(row.createdAt),
-    row.phoneNumber,
-    row.disposition,
-    row.durationS,
+    ...Object.values(reportColumns).map((name) => cellOf(row[name])),
     ...variables.map((name) => (Object.hasOwn(row.extracted, name) ? row.extracted[name] : null)),
     row.tags.join(', '),
     urls(row, 'transcript'),
     urls(row, 'recording'),
   ]);
+}
+
+function cellOf(value: unknown): unknown {
+  return value instanceof Date ? isoTime(value) : value;
+}
+
+/** Characters that may begin a formula, or hide one. */
+const FORMULA = /^[=+\-@\t\r]/;
+/** Numbers, including telephone numbers, that begin like formulas. */
+const NUMBER = /^[+-]?\d{1,30}(\.\d{1,30})?$/;
+
+/** One line with its end. Null is an empty field; objects and arrays are JSON. */
+export function csvLine(fields: readonly unknown[]): string {
+  return `${fields.map(csvField).join(',')}\r\n`;
+}
+
+function csvField(value: unknown): string {
+  const text = harmless(textOf(value));
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function harmless(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -2,8 +2,7 @@
 // the contract's (§8.10).
 
 import { z } from 'zod';
-import { OrganizationFeed } from '../../call/events/organization-feed.ts';
-import { RunFeed } from '../../call/events/run-feed.ts';
+import { OrganizationFeed, RunFeed } from '../../call/events/event-feeds.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, streamGuard } from '../http/authentication.ts';

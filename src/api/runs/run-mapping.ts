@@ -3,12 +3,18 @@
 import { effectiveEvents } from '../../call/events/event-log.ts';
 import { feedbackItems } from '../../call/events/realtime-feedback.ts';
 import { type CallStatus, callStatus, isStatusTransitionAllowed } from '../../model/provider.ts';
-import type { Artifact, Run } from '../../model/run.ts';
+import {
+  type Artifact,
+  type Run,
+  type RunFieldFacts,
+  runFieldNames,
+  runFields,
+} from '../../model/run.ts';
 import { isObject } from '../../std/json.ts';
 import { artifactKey, linkTo, publicUrlOf } from '../files/run-artifacts.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
-import { isoTime, isoTimeOrNull } from '../http/values.ts';
-import type { RunOut } from './run-schema.ts';
+import { isoTime } from '../http/values.ts';
+import type { FieldsOut, RunOut } from './run-schema.ts';
 
 /** A run with all its parts. A run with files gets its public token here, and a new one after that has expired. */
 export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
@@ -20,14 +26,13 @@ export async function runDetail(deps: ApiDeps, run: Run): Promise<RunOut> {
       : publicUrlOf(deps, token, artifact);
   return {
     ...runListItem(deps, run),
+    ...fieldsOut(run, { isDetail: true }),
     transcript_public_url: publicUrl('transcript'),
     recording_public_url: publicUrl('recording'),
     user_recording_public_url: publicUrl('user_recording'),
     bot_recording_public_url: publicUrl('bot_recording'),
     public_access_token: token,
-    usage_info: run.usageInfo,
     logs: await logsOf(deps, run),
-    annotations: run.annotations,
   };
 }
 
@@ -44,11 +49,7 @@ export function runListItem(deps: ApiDeps, run: Run): RunOut {
     return key === null ? null : linkTo(deps, key);
   };
   return {
-    id: run.id,
-    workflow_id: run.workflowId,
-    name: run.name,
-    mode: run.mode,
-    created_at: isoTime(run.createdAt),
+    ...fieldsOut(run, { isDetail: false }),
     is_completed: run.state === 'completed',
     transcript_url: url('transcript'),
     recording_url: url('recording'),
@@ -59,21 +60,21 @@ export function runListItem(deps: ApiDeps, run: Run): RunOut {
     user_recording_public_url: null,
     bot_recording_public_url: null,
     public_access_token: null,
-    cost_info: run.costInfo,
-    usage_info: null,
-    definition_id: run.definitionId,
-    initial_context: run.initialContext,
-    gathered_context: run.gatheredContext,
-    call_type: run.callType,
-    logs: null,
-    annotations: null,
-    state: run.state,
     status: statusOf(run),
-    duration: run.durationS,
-    started_at: isoTimeOrNull(run.startedAt),
-    ended_at: isoTimeOrNull(run.endedAt),
-    disposition: run.disposition,
   };
+}
+
+/** The run's fields under their names in the API. */
+function fieldsOut(run: Run, { isDetail }: { isDetail: boolean }): FieldsOut {
+  const fields: Record<string, unknown> = {};
+  for (const name of runFieldNames) {
+    const { api }: RunFieldFacts = runFields[name];
+    if (api === undefined) continue;
+    const value = run[name];
+    const out = value instanceof Date ? isoTime(value) : value;
+    fields[api.name] = api.isDetail && !isDetail ? null : out;
+  }
+  return fields as FieldsOut; // Both follow `runFields`.
 }
 
 /** End reasons, which are statuses too, of calls that reached no person. */

@@ -3,6 +3,12 @@
 
 import { z } from 'zod';
 import { callStatus, providerName } from '../../model/provider.ts';
+import {
+  type RunFieldFacts,
+  type RunFields,
+  type RunFieldWith,
+  runFields,
+} from '../../model/run.ts';
 import { pageFigures } from '../http/page-parameters.ts';
 import { freeObject, idIn, idOut, nameIn, storedObject, timeOut } from '../http/values.ts';
 
@@ -118,13 +124,50 @@ const RECORDING_URL =
 const PUBLIC_URL =
   'A link that needs no key. It works for 30 days by default. Null in lists, and if there is no file.';
 
+/** Schemas of the values, by the kind of the field. */
+const valueSchemas = {
+  id: idOut,
+  text: z.string(),
+  number: z.number(),
+  time: timeOut,
+  object: freeObject,
+  direction: z.enum(['inbound', 'outbound']),
+  state: z.enum(['initialized', 'running', 'completed']),
+};
+
+type SchemaOf<Name extends RunFieldWith<{ api: object }>> = RunFields[Name] extends
+  | { isNullable: true }
+  | { api: { isNullable: true } | { isDetail: true } }
+  ? z.ZodNullable<(typeof valueSchemas)[RunFields[Name]['kind']]>
+  : (typeof valueSchemas)[RunFields[Name]['kind']];
+
+type FieldSchemas = {
+  [Name in RunFieldWith<{ api: object }> as RunFields[Name]['api']['name']]: SchemaOf<Name>;
+};
+
+/** Schemas of the run's fields that are in the API. */
+function fieldSchemas(): FieldSchemas {
+  const schemas: Record<string, z.ZodType> = {};
+  for (const { kind, isNullable, api } of Object.values<RunFieldFacts>(runFields)) {
+    if (api === undefined) continue;
+    const plain = valueSchemas[kind];
+    const schema = isNullable || api.isNullable || api.isDetail ? plain.nullable() : plain;
+    const { description } = api;
+    schemas[api.name] = description === undefined ? schema : schema.describe(description);
+  }
+  return schemas as FieldSchemas; // Both follow `runFields`.
+}
+
+const { id, workflow_id, name, mode, created_at, ...others } = fieldSchemas();
+const { duration, started_at, ended_at, disposition, ...more } = others;
+
 export const runOut = z
   .object({
-    id: idOut,
-    workflow_id: idOut,
-    name: z.string(),
-    mode: z.string().describe("The provider's name; `textchat` of a text chat."),
-    created_at: timeOut,
+    id,
+    workflow_id,
+    name,
+    mode,
+    created_at,
     is_completed: z.boolean().describe('True from the end on, for good.'),
     transcript_url: z.string().nullable().describe('As `recording_url`, of the transcript.'),
     recording_url: z.string().nullable().describe(RECORDING_URL),
@@ -141,42 +184,18 @@ export const runOut = z
     user_recording_public_url: z.string().nullable().describe(PUBLIC_URL),
     bot_recording_public_url: z.string().nullable().describe(PUBLIC_URL),
     public_access_token: z.string().nullable().describe('The token of the public links.'),
-    cost_info: freeObject
-      .nullable()
-      .describe("Seconds and tokens; with the operator's prices also the cost in US dollars."),
-    usage_info: freeObject
-      .nullable()
-      .describe(
-        'Use of services: tokens by model, characters of speech synthesis, seconds of recognition and of the call. Null in lists.',
-      ),
-    definition_id: idOut.nullable().describe('The version of the agent that the run used.'),
-    initial_context: freeObject
-      .nullable()
-      .describe("The start's variables, and what the gateway added, such as `called_number`."),
-    gathered_context: freeObject
-      .nullable()
-      .describe('What the call brought: extracted values, tags, nodes visited, end reason.'),
-    call_type: z.enum(['inbound', 'outbound']),
-    logs: freeObject
-      .nullable()
-      .describe("The call's events and the provider's callbacks. Null in lists."),
-    annotations: freeObject.nullable().describe('Results of reviews. Null in lists.'),
-    state: z
-      .enum(['initialized', 'running', 'completed'])
-      .describe('`running` once the call is answered and its media is accepted.'),
+    ...more,
     status: z
       .enum([...callStatus.options, 'error'])
       .describe("The furthest status that the provider reported, in providers' words."),
-    duration: z
-      .number()
-      .nullable()
-      .meta({ description: 'Seconds from the answer to the end. Null before the end.' }),
-    started_at: timeOut.nullable().describe('When the conversation began.'),
-    ended_at: timeOut.nullable(),
-    disposition: z.string().nullable().describe('How the call ended, in a word or two.'),
+    duration,
+    started_at,
+    ended_at,
+    disposition,
   })
   .meta({ id: 'WorkflowRunResponseSchema', description: 'One call or text chat.' });
 export type RunOut = z.infer<typeof runOut>;
+export type FieldsOut = z.infer<z.ZodObject<FieldSchemas>>;
 
 export const runPage = z
   .object({

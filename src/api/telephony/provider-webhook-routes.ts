@@ -4,10 +4,12 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import { type ProviderName, providerName } from '../../model/provider.ts';
 import { isTransferId } from '../../model/transfer-id.ts';
+import { withDeadline } from '../../std/deadline.ts';
 import {
+  answerMsOf,
   type HostedProvider,
   recognisedBy,
   type WebhookReply,
@@ -17,7 +19,6 @@ import { faults } from '../http/error-schema.ts';
 import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
 import { providerRequest } from '../http/request-bodies.ts';
 import { idIn } from '../http/values.ts';
-import { answerInTime } from './answer-deadline.ts';
 
 /** Largest webhook; providers send a few kilobytes. */
 const WEBHOOK_BYTES_MAX = 262_144;
@@ -311,4 +312,25 @@ function builtProvider(deps: ApiDeps, name: string): ProviderName {
 
 function send(reply: FastifyReply, { status, contentType, body }: WebhookReply): FastifyReply {
   return reply.status(status).type(contentType).send(body);
+}
+
+const WHAT = "the answer to a call's webhook";
+
+/** The result of `work`, or `late` when the provider would not wait any longer, or the store is away for longer than a
+ *  call waits (call/start/store-wait). Without an answer in time the provider ends the call, or uses a fallback, after a
+ *  long time of ringing or silence. Until then the call may still connect. The work goes on: the run's watchdog closes
+ *  it. */
+export async function answerInTime(
+  { clock, log }: Pick<ApiDeps, 'clock' | 'log'>,
+  provider: HostedProvider | undefined,
+  { work, late }: { work: Promise<WebhookReply>; late: () => WebhookReply },
+): Promise<WebhookReply> {
+  try {
+    return await withDeadline(clock, answerMsOf(provider), WHAT, work);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== 'TIMED_OUT' && code !== 'STORE_UNAVAILABLE') throw error;
+    log.error({ err: error, provider: provider?.name }, 'webhook of a call not answered in time');
+    return late();
+  }
 }

@@ -1,24 +1,36 @@
-// Loads the voice activity detector: the weights, which must be present, and the fastest kernel that is.
+// Loads the voice activity detector: the weights, which must be present, and the fastest kernel that is. The kernel in
+// compiled code, WebAssembly or addon, is here; vad-portable has the other.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { kernelInUse } from '../../metrics/metrics.ts';
 import {
   addKernelFault,
   loadKernels,
+  type NativeKernels,
   nativeFolders,
   readArtefact,
 } from '../../runtime/native-kernels.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { VadModel } from './vad.ts';
 import { batchedVad } from './vad-batch.ts';
-import { compiledVadKernel } from './vad-compiled.ts';
-import { INPUT_SAMPLES, type VadKernel, WEIGHTS, WINDOW_SAMPLES } from './vad-kernel.ts';
+import {
+  allSlots,
+  BATCH_MAX,
+  INPUT_SAMPLES,
+  INSTRUCTIONS,
+  type Instructions,
+  STREAMS_MAX,
+  type VadKernel,
+  WEIGHTS,
+  WINDOW_SAMPLES,
+} from './vad-kernel.ts';
 import { portableVadKernel } from './vad-portable.ts';
 
 /** The portable kernel's results for the windows of `isSound` (the self-test). */
 const EXPECTED = [0.225_052, 0.259_366, 0.153_757, 0.655_694];
 /** Ten times the difference between instruction sets, and a hundredth of what would change a decision. */
 const DIFFERENCE_MAX = 1e-3;
+const FLOAT_BYTES = 4;
 const KERNELS: readonly VadKernel['name'][] = ['addon', 'wasm', 'portable'];
 
 /** Loads the detector with the fastest kernel that is present. `clock`: for windows that wait for a batch. Throws as
@@ -70,4 +82,52 @@ function testVoice(nth: number): number {
   const at = nth % 67;
   const low = 12_000 * Math.exp(-at / 14) * Math.sin(at * 0.55);
   return low + 6_000 * Math.exp(-at / 10) * Math.sin(at * 1.1);
+}
+
+/** The addon has one memory per process, so it has one kernel with one list of slots. */
+const kernelOf = new WeakMap<NativeKernels, VadKernel & { instructions: Instructions }>();
+
+/** The forward pass in compiled code: one call for all windows that are due. All streams live in the kernels' one memory,
+ *  whose size is fixed, so that the views on it stay valid. `weights` as scripts/extract-vad.mjs writes them. `instructions`: which of INSTRUCTIONS to use, up to what
+ *  the processor has (vadInstructions); default: the best it has. Throws NATIVE_BROKEN if the kernels were built
+ *  for other dimensions. */
+export function compiledVadKernel(
+  kernels: NativeKernels,
+  weights: Float32Array,
+  instructions = kernels.function('vadInstructions')(),
+): VadKernel {
+  const expected = {
+    vadWeightsBytes: WEIGHTS.end * FLOAT_BYTES,
+    vadStreamsMax: STREAMS_MAX,
+    vadBatchMax: BATCH_MAX,
+    vadHeardSamples: INPUT_SAMPLES,
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    if (kernels.function(name)() !== value) throw broken(kernels, `other ${name}`);
+  }
+  const { memory } = kernels;
+  const address = (name: string) => kernels.function(name)();
+  new Float32Array(memory, address('vadWeights'), WEIGHTS.end).set(weights);
+  const named = INSTRUCTIONS[instructions];
+  if (named === undefined || kernels.function('vadPrepare')(instructions) !== 1) {
+    throw broken(kernels, `no instruction set ${instructions}`);
+  }
+  const kernel = kernelOf.get(kernels) ?? {
+    name: kernels.build,
+    instructions: named,
+    windows: new Int16Array(memory, address('vadWindows'), BATCH_MAX * INPUT_SAMPLES),
+    slots: new Int32Array(memory, address('vadSlots'), BATCH_MAX),
+    probabilities: new Float32Array(memory, address('vadProbabilities'), BATCH_MAX),
+    free: allSlots(),
+    clear: kernels.function('vadClear'),
+    hear: kernels.function('vadHear'),
+  };
+  kernel.instructions = named;
+  kernelOf.set(kernels, kernel);
+  return kernel;
+}
+
+function broken({ build }: NativeKernels, reason: string): GatewayError {
+  const file = build === 'addon' ? 'kernels.node' : 'kernels.wasm';
+  return new GatewayError('NATIVE_BROKEN', { file, reason });
 }

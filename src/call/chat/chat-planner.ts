@@ -6,7 +6,7 @@ import type { WorkflowConfigurations, WorkflowVersion } from '../../model/workfl
 import type { Clock } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
-import { linesFor } from '../../workflow/engine/language-lines.ts';
+import { linesFor } from '../../workflow/engine/dialogue-lines.ts';
 import { createEngine, type DialogueEngine } from '../../workflow/engine.ts';
 import { parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';

@@ -9,7 +9,7 @@ import type { EndReason } from '../../model/end-reason.ts';
 import type { Run } from '../../model/run.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { TextChat } from '../../store/runs/text-chat.ts';
+import type { TextChat } from '../../store/runs/text-chat-records.ts';
 import type { Store } from '../../store/store.ts';
 import { INITIAL_STATE } from '../../workflow/engine/state.ts';
 import type { DialogueState } from '../../workflow/engine.ts';

@@ -1,5 +1,5 @@
-// Text chats, with the same engine as calls: the lease of each change, and the end of idle chats. Any process may
-// take any turn of a chat. text-chat-work does the work.
+// Text chats, with the same engine as calls: the API's interface, the lease of each change, and the end of idle chats. Any
+// process may take any turn of a chat. text-chat-work does the work.
 // Source: contract §11.1.
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
@@ -7,12 +7,16 @@ import type { Log } from '../../log.ts';
 import { ClaimLoop } from '../../std/claim-loop.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { ChatLease, DueTextChat, NewTurn, TextChat } from '../../store/runs/text-chat.ts';
+import type {
+  ChatLease,
+  DueTextChat,
+  NewTurn,
+  TextChat,
+} from '../../store/runs/text-chat-records.ts';
 import type { Store } from '../../store/store.ts';
 import { withoutReserved } from '../start/setup/call-context.ts';
 import { resolveTestAgent } from '../start/setup/resolve-agent.ts';
 import type { ChatPlan, ChatPlanner } from './chat-planner.ts';
-import type { NewTextChat, TextChatId, TextChatService } from './text-chat-service.ts';
 import {
   type ChatEnding,
   type LeasedChat,
@@ -37,7 +41,40 @@ const SWEEP_SLOTS_PER_ORGANIZATION = 4;
 /** Reads of a reader that repairs a chat while others change it. */
 const READS_MAX = 3;
 
-export interface TextChatsDeps {
+interface NewTextChat {
+  organizationId: string;
+  workflowId: string;
+  /** Name of the run; null: one is generated. */
+  name: string | null;
+  initialContext: Record<string, unknown>;
+  annotations: Record<string, unknown>;
+}
+
+export interface TextChatId {
+  organizationId: string;
+  workflowId: string;
+  runId: string;
+}
+
+/** Every change throws TEXT_CHAT_CONFLICT, with the facts `expected` and `actual`, if the chat is not at the
+ *  revision that the client expects (null expects none), or if another request is changing it. All but `create`
+ *  throw TEXT_CHAT_NOT_FOUND and RUN_NOT_TEXT_CHAT. */
+export interface TextChatService {
+  /** Returns the chat with the agent's first words; with status `error` if they failed. Throws AGENT_NOT_FOUND,
+   *  AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID. */
+  create(wanted: NewTextChat): Promise<TextChat>;
+  get(id: TextChatId): Promise<TextChat>;
+  /** Sends the caller's words and returns the agent's answer. Throws TEXT_CHAT_ENDED, TEXT_CHAT_FULL,
+   *  WORKFLOW_INVALID, TEXT_CHAT_TURN_FAILED. */
+  say(id: TextChatId, text: string, expectedRevision: number | null): Promise<TextChat>;
+  /** Ends the chat. A chat that has ended is unchanged. */
+  end(id: TextChatId, expectedRevision: number | null): Promise<TextChat>;
+  /** Returns to the state after that turn; null continues from the last one. Throws TEXT_CHAT_ENDED,
+   *  TEXT_CHAT_TURN_NOT_FOUND. */
+  rewind(id: TextChatId, turnId: string | null, expectedRevision: number | null): Promise<TextChat>;
+}
+
+interface TextChatsDeps {
   store: Pick<Store, 'textChats' | 'workflows' | 'runs'>;
   planner: ChatPlanner;
   work: TextChatWork;

@@ -1,6 +1,6 @@
 // Crash recovery: finds runs that a killed process left open and that no process runs any more, at the start and every
 // half minute. Closes each with what was stored and hangs up its call at the provider; a call that still rings and that
-// only a command answers is answered again (inbound/left-answers.ts).
+// only a command answers is answered again (start/inbound/left-answers.ts).
 
 import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
@@ -11,8 +11,7 @@ import { JobLoop } from '../../std/job-loop.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventLog } from '../events/event-log.ts';
 import { isLeftAnswer, type ProviderNames } from '../start/inbound/left-answers.ts';
-import { cutOffOf, recordedMs, usageOf } from './closing/cut-off-call.ts';
-import { leftDestinations } from './closing/left-destinations.ts';
+import { cutOffOf, leftDestinations, recordedMs, usageOf } from './closing/cut-off-call.ts';
 import type { ProviderHangUp } from './closing/provider-hang-up.ts';
 import type { RunClosing, RunClosingDeps } from './closing/run-closing.ts';
 
@@ -203,7 +202,7 @@ async function close(
     onClaimed: async () => onLineOpen(),
   });
   if (run.state !== 'running') return [];
-  // Reports that came before had no effect; later ones have (connect/transfer-results.ts).
+  // Reports that came before had no effect; later ones have (webhooks/transfer-results.ts).
   return leftDestinations((await deps.store.runs.find(run.id)) ?? run, events);
 }
 

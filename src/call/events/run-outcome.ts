@@ -3,21 +3,21 @@
 
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
+import type { RunChanges } from '../../model/run.ts';
 
 /** Characters of a disposition at most: a model may return any text, and lists are sorted and filtered by it. */
 const DISPOSITION_LENGTH_MAX = 200;
 
-export interface RunOutcome {
+/** Fields of the run that the outcome sets. */
+type OutcomeField = 'disposition' | 'durationS' | 'gatheredContext' | 'usageInfo' | 'costInfo';
+
+export interface RunOutcome extends Required<Pick<RunChanges, OutcomeField>> {
   reason: EndReason;
   /** The extracted variable `call_disposition`, else the model's reason when it ended the call, else the end
    *  reason. */
   disposition: string;
-  durationS: number;
   /** Milliseconds since 1970; undefined for a log without an end. */
   endedAt: number | undefined;
-  gatheredContext: Record<string, unknown>;
-  usageInfo: Record<string, unknown>;
-  costInfo: Record<string, unknown>;
 }
 
 /** Computes the outcome. `fallbackReason` is used for a log without an end. */

@@ -7,6 +7,7 @@ import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { RestExchange } from '../../telephony/provider/rest-client.ts';
+import type { MediaSocket, MediaSocketListener } from '../../transport/media-socket.ts';
 import type { CaptureRedaction } from './capture-redaction.ts';
 
 /** Version of the line format. */
@@ -211,4 +212,46 @@ function audioBytesIn(value: unknown): number {
   if (typeof value === 'string') return Number(/^<audio (\d+) bytes>$/.exec(value)?.[1] ?? 0);
   const parts = isObject(value) ? Object.values(value) : Array.isArray(value) ? value : [];
   return parts.reduce<number>((sum, part) => sum + audioBytesIn(part), 0);
+}
+
+/** Wraps the socket: captures messages of the gateway. */
+export function capturedSocket(socket: MediaSocket, capture: CallCapture): MediaSocket {
+  return {
+    sendText(message) {
+      capture.message('gateway', message);
+      socket.sendText(message);
+    },
+    sendBinary(message) {
+      capture.binary('gateway', message.length);
+      socket.sendBinary(message);
+    },
+    get bufferedBytes() {
+      return socket.bufferedBytes;
+    },
+    get open() {
+      return socket.open;
+    },
+    close: (code, reason) => socket.close(code, reason),
+  };
+}
+
+/** Wraps the listener: captures messages of the provider. */
+export function capturedListener(
+  listener: MediaSocketListener,
+  capture: CallCapture,
+): MediaSocketListener {
+  return {
+    onText(message) {
+      capture.message('provider', message);
+      listener.onText(message);
+    },
+    onBinary(message) {
+      capture.binary('provider', message.length);
+      listener.onBinary(message);
+    },
+    onClose(code, reason) {
+      capture.closed(code, reason);
+      listener.onClose(code, reason);
+    },
+  };
 }

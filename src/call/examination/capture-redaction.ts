@@ -1,11 +1,11 @@
 // Redaction of captures: removes credentials, signatures, tokens, ids of accounts and calls, telephone numbers, e-mail
 // addresses, and names of hosts and people. Known values are replaced wherever they stand; others by their form or by
-// the name of their field.
+// the name of their field. The same value always has the same placeholder, which keeps the value's form, so that a
+// provider's parser accepts it: numbers have digits, host names are host names.
 
 import { isIPv6 } from 'node:net';
-import { isCredentialName } from '../../model/speech-services/schemas/description-secrets.ts';
+import { isCredentialName } from '../../model/speech-services/description-secrets.ts';
 import { isObject } from '../../std/json.ts';
-import { PlaceholderNames } from './placeholder-names.ts';
 
 /** Shortest known value that is replaced: shorter ones could be words. */
 const KNOWN_CHARACTERS_MIN = 6;
@@ -55,6 +55,8 @@ const HOST =
 const IPV6 = /(?<![\w:.])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])/gi;
 /** Digits as people write them, with separators. */
 const DIGITS = /\d(?:[\s().-]{0,2}\d){6,}/g;
+/** Different values of one kind; a capture has a few dozen. Further ones share the last placeholder. */
+const VALUES_MAX = 500;
 
 export interface KnownToRedaction {
   /** Credentials of the configuration: every text in them is a known value. */
@@ -309,5 +311,43 @@ export class CaptureRedaction {
       if (digits < ID_DIGITS_MIN || TIME.test(word) || word.startsWith('redacted-')) return word;
       return this.#names.id(word);
     });
+  }
+}
+
+/** Numbers, hosts and ids that no configuration names. */
+type Kind = 'number' | 'host' | 'id' | 'mailbox' | 'address';
+
+/** The placeholders of one capture. */
+class PlaceholderNames {
+  readonly #known = new Map<Kind, Map<string, number>>();
+
+  /** Placeholder of a telephone number, digits only: 1 555 0 and six more, which no real number has. */
+  number(digits: string): string {
+    return `15550${String(this.#index('number', digits)).padStart(6, '0')}`;
+  }
+
+  host(name: string): string {
+    return `host-${this.#index('host', name.toLowerCase())}.invalid`;
+  }
+
+  id(value: string): string {
+    return `id-${this.#index('id', value)}`;
+  }
+
+  mailbox(value: string): string {
+    return `mailbox-${this.#index('mailbox', value.toLowerCase())}@redacted.invalid`;
+  }
+
+  /** Placeholder of an IP address, from the range for documentation (RFC 5737). */
+  address(value: string): string {
+    return `192.0.2.${this.#index('address', value) % 255}`;
+  }
+
+  #index(kind: Kind, value: string): number {
+    const known = this.#known.get(kind) ?? new Map<string, number>();
+    this.#known.set(kind, known);
+    const index = known.get(value) ?? Math.min(known.size + 1, VALUES_MAX);
+    if (known.size < VALUES_MAX) known.set(value, index);
+    return index;
   }
 }

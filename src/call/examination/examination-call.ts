@@ -20,13 +20,15 @@ import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-
 import type { CallActions } from '../start/call-actions.ts';
 import { callbackUrls, mediaUrl } from '../start/setup/callback-urls.ts';
 import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
-import type { CallCapture } from './call-capture.ts';
-import { capturedListener, capturedSocket } from './captured-socket.ts';
+import { type CallCapture, capturedListener, capturedSocket } from './call-capture.ts';
 import { ExaminationAgent } from './examination-agent.ts';
-import { dialRemedy, failed, noteMissing } from './examination-remedies.ts';
-import { ExaminationSteps } from './examination-steps.ts';
-import { EXAMINATION_RING_S, type ExaminationOrder, ExaminedLeg } from './examined-leg.ts';
-import { ExaminedWebhooks } from './examined-webhooks.ts';
+import { dialRemedy, ExaminationSteps, failed, noteMissing } from './examination-steps.ts';
+import {
+  EXAMINATION_RING_S,
+  type ExaminationOrder,
+  ExaminedLeg,
+  ExaminedWebhooks,
+} from './examined-leg.ts';
 import { Moment } from './moment.ts';
 
 /** Longest conversation; it takes about 20 s. */

@@ -1,11 +1,20 @@
-// Provider requests of an examination call over REST. Every request has a deadline.
+// An examination call at its provider: requests over REST, each with a deadline, and its webhooks, which are verified like
+// those of any call.
 
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
-import type { HostedProvider } from '../../telephony/provider/provider.ts';
+import type {
+  HostedProvider,
+  ProviderEvent,
+  ProviderRequest,
+  WebhookReply,
+} from '../../telephony/provider/provider.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import { callbackUrls } from '../start/setup/callback-urls.ts';
+import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
+import type { CallCapture } from './call-capture.ts';
 import type { AgentLines } from './examination-agent.ts';
 
 /** Ring time of an examination call, in seconds. */
@@ -14,6 +23,8 @@ export const EXAMINATION_RING_S = 30;
 const CALL_S = 60;
 const DIAL_MS_MAX = 15_000;
 const COMMAND_MS_MAX = 10_000;
+/** Webhooks of one call at most: it has about ten, more come from other senders. */
+const WEBHOOKS_MAX = 100;
 
 export interface ExaminationOrder {
   /** The call's id, in the place of a run's id. */
@@ -28,6 +39,7 @@ export interface ExaminationOrder {
   publicUrl: string;
 }
 
+/** The provider requests of an examination call. */
 export class ExaminedLeg {
   readonly #order: ExaminationOrder;
   readonly #clock: Clock;
@@ -91,4 +103,70 @@ export class ExaminedLeg {
       done();
     }
   }
+}
+
+interface ExaminedWebhooksDeps {
+  order: ExaminationOrder;
+  capture: CallCapture;
+  verifier: WebhookVerifier;
+  /** Called with an unproven report, which only causes a request to the provider. Must not throw. */
+  onReport: (event: ProviderEvent) => void;
+}
+
+/** The webhooks of an examination call. All are written to its capture, including refused ones. */
+export class ExaminedWebhooks {
+  /** Webhooks with a wrong signature. */
+  refused = 0;
+  readonly #deps: ExaminedWebhooksDeps;
+  #count = 0;
+
+  constructor(deps: ExaminedWebhooksDeps) {
+    this.#deps = deps;
+  }
+
+  /** Returns the reply of `follow`, if the webhook is proven. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED. */
+  async take(
+    request: ProviderRequest,
+    follow: (event: ProviderEvent) => Promise<WebhookReply>,
+  ): Promise<WebhookReply> {
+    const { order, capture, verifier } = this.#deps;
+    const { provider, credentials } = order;
+    this.#count += 1;
+    if (this.#count > WEBHOOKS_MAX) throw new GatewayError('WEBHOOK_SIGNATURE');
+    if (!verifier.isSigned(provider, request, credentials)) return this.#takeUnproven(request);
+    await verifier.refuseReplay(provider, request);
+    const event = this.#parsed(request);
+    const reply = await follow(event);
+    capture.webhook(request, { isVerified: true, event: nameOf(event), reply });
+    return reply;
+  }
+
+  #takeUnproven(request: ProviderRequest): WebhookReply {
+    const { order, capture, onReport } = this.#deps;
+    const { webhook } = order.provider;
+    if (webhook.isReport?.(request) !== true) {
+      this.refused += 1;
+      capture.webhook(request, { isVerified: false, event: 'unproven', reply: undefined });
+      throw new GatewayError('WEBHOOK_SIGNATURE');
+    }
+    const event = this.#parsed(request);
+    const reply = webhook.acknowledge();
+    capture.webhook(request, { isVerified: false, event: nameOf(event), reply });
+    onReport(event);
+    return reply;
+  }
+
+  #parsed(request: ProviderRequest): ProviderEvent {
+    const { order, capture } = this.#deps;
+    try {
+      return order.provider.webhook.parse(request);
+    } catch (error) {
+      capture.webhook(request, { isVerified: false, event: 'malformed', reply: undefined });
+      throw error;
+    }
+  }
+}
+
+function nameOf(event: ProviderEvent): string {
+  return event.kind === 'status' ? `status ${event.status}` : event.kind;
 }

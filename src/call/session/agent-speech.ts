@@ -4,11 +4,11 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { UtteranceText } from '../../pipeline/call-audio-options.ts';
-import type { PreparedLines } from '../start/setup/prepared-lines.ts';
 import type { CallClips } from '../start/setup/sound-library.ts';
 import type { GenerateAction, SayAction } from './dialogue/dialogue-runner.ts';
 import type { GenerationSink } from './dialogue/generation.ts';
 import type { SessionEvents } from './session-events.ts';
+import type { PreparedLines } from './wait-lines.ts';
 
 export class AgentSpeech {
   readonly #record: SessionEvents;

@@ -10,8 +10,7 @@ import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detecto
 import type { CallerTurn } from '../../pipeline/turn/turn-event.ts';
 import type { IdleTimer } from './dialogue/call-timers.ts';
 import type { DialogueRunner } from './dialogue/dialogue-runner.ts';
-import type { InterimWords } from './interim-words.ts';
-import type { MuteState } from './mute-state.ts';
+import type { InterimWords, MuteState } from './live-reports.ts';
 import type { SessionEvents } from './session-events.ts';
 
 export interface AudioEventTargets {

@@ -26,17 +26,14 @@ import { onceFetched } from '../start/setup/pre-call-fetch.ts';
 import { CallTransfer } from '../transfer/call-transfer.ts';
 import { AgentSpeech } from './agent-speech.ts';
 import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
-import { limitDuration } from './call-duration.ts';
 import { CallSuspension } from './call-suspension.ts';
 import { closeSession } from './close-session.ts';
-import { CurrentServices } from './current-services.ts';
-import { CallTimers, guardedClock, IdleTimer } from './dialogue/call-timers.ts';
+import { CallTimers, guardedClock, IdleTimer, limitDuration } from './dialogue/call-timers.ts';
 import { type DialogueMedium, DialogueRunner } from './dialogue/dialogue-runner.ts';
-import { InterimWords } from './interim-words.ts';
-import { MuteState } from './mute-state.ts';
-import { openAudio } from './session-audio.ts';
+import { InterimWords, MuteState } from './live-reports.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
+import { CurrentServices, openAudio } from './session-services.ts';
 import { WaitLines } from './wait-lines.ts';
 
 /** Deadline of the last extraction of values after the caller has left; the engine stops earlier. */

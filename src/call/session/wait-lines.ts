@@ -1,20 +1,34 @@
 // Wait lines (fillers) of one call: lines that explain a wait for the agent, rendered when the conversation begins, and
-// the waiting tone. Connects the silence watchdog with the call's audio and its dialogue.
+// the waiting tone. A watchdog against silence requests them while an answer is due and a model, tool, recogniser or
+// voice is late.
 
+import { codeOf } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { NodeSpeech } from '../../speech/speech-plan.ts';
-import type { Clock } from '../../std/clock.ts';
+import { joined } from '../../speech/tts/service-voice.ts';
+import type { TextToSpeech } from '../../speech/tts/tts.ts';
+import type { Clock, Timer } from '../../std/clock.ts';
 import { transferUnderWay } from '../../workflow/engine/tool-results.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
-import { PreparedLines } from '../start/setup/prepared-lines.ts';
 import type { DialogueRunner } from './dialogue/dialogue-runner.ts';
-import { SilenceWatchdog } from './dialogue/silence-watchdog.ts';
 
 /** Voices whose lines are kept: each has ten lines of a few seconds. */
 const VOICES_MAX = 3;
+/** Lines of one call at most, a few seconds each. */
+const LINES_MAX = 20;
+/** Samples of one line at most: ten seconds at 8 kHz. */
+const SAMPLES_MAX = 80_000;
+/** Consecutive failures of a voice after which no further line is rendered. */
+const FAILURES_MAX = 2;
+/** Silence after a line, before the tone. The line's own silence is added: 1.6 s in all. */
+const TONE_MS = 1_000;
+/** Pause between two lines, while the tone sounds. */
+const NEXT_LINE_MS = 8_000;
+/** Interval of the checks while the caller speaks. */
+const LOOK_MS = 500;
 
-export interface WaitLinesOptions {
+interface WaitLinesOptions {
   plan: Pick<CallPlan, 'engine' | 'settings' | 'speech'>;
   clock: Clock;
   log: Log;
@@ -120,5 +134,181 @@ export class WaitLines {
     if (audio.owesSpeech || audio.callerSpeaking) return true;
     // The other side of a transfer has its own sounds.
     return isAsking && transferUnderWay(state) === undefined;
+  }
+}
+
+/** Lines of the agent that are rendered when the call begins, in the call's own voice, so that they need no service
+ *  later when a service is late. */
+export class PreparedLines {
+  readonly #tts: TextToSpeech;
+  readonly #voice: string | undefined;
+  readonly #log: Log;
+  readonly #lines = new Map<string, Int16Array>();
+  /** Lines whose rendering has begun. */
+  readonly #begun = new Set<string>();
+  readonly #abort = new AbortController();
+
+  constructor(options: { tts: TextToSpeech; voice: string | undefined; log: Log }) {
+    this.#tts = options.tts;
+    this.#voice = options.voice;
+    this.#log = options.log;
+  }
+
+  /** Renders the lines one after the other, each once. A line that cannot be rendered is not played. Never rejects. */
+  async prepare(texts: readonly string[]): Promise<void> {
+    let failures = 0;
+    for (const text of texts.slice(0, LINES_MAX)) {
+      if (this.#lines.has(text) || this.#begun.has(text)) continue;
+      if (this.#abort.signal.aborted || failures >= FAILURES_MAX) return;
+      this.#begun.add(text);
+      try {
+        await this.#render(text);
+        failures = 0;
+      } catch (error) {
+        if (this.#abort.signal.aborted) return;
+        failures += 1;
+        this.#log.warn({ code: codeOf(error) }, 'line not rendered ahead');
+      } finally {
+        this.#begun.delete(text);
+      }
+    }
+  }
+
+  /** Samples of a line at 8 kHz, borrowed. Undefined: it is not rendered, or not yet. */
+  samples(text: string): Int16Array | undefined {
+    return this.#lines.get(text);
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  async #render(text: string): Promise<void> {
+    const parts: Int16Array[] = [];
+    let length = 0;
+    await this.#tts.synthesize(
+      { text, voice: this.#voice, isFixed: true, isAhead: true },
+      {
+        onAudio(samples) {
+          length += samples.length;
+          if (length <= SAMPLES_MAX) parts.push(samples);
+        },
+        onWords: () => undefined,
+      },
+      this.#abort.signal,
+    );
+    if (length > 0 && length <= SAMPLES_MAX) this.#lines.set(text, joined(parts));
+  }
+}
+
+interface SilenceWatchdogOptions {
+  clock: Clock;
+  /** Silence before the first line, in milliseconds. 0: there are no lines. */
+  lineMs: number;
+  hasTone: boolean;
+  /** Whether the caller waits for the agent. */
+  isOwed(): boolean;
+  /** Monotonic milliseconds since which both sides are silent; in the future while audio is played; Infinity while
+   *  the caller speaks. */
+  silentSince(): number;
+  onLine(): void;
+  onTone(): void;
+  /** Called when the wait is over or the caller speaks: a tone that sounds must stop. */
+  onToneEnd(): void;
+}
+
+/** Watchdog against silence: decides when a line or the tone is due, not what. One timer for each call, armed only while
+ *  an answer is due. */
+export class SilenceWatchdog {
+  readonly #options: SilenceWatchdogOptions;
+  #timer: Timer | undefined;
+  #isClosed = false;
+  /** Monotonic milliseconds at which the wait began; undefined while the agent owes nothing. */
+  #owedSince: number | undefined;
+  /** Number of lines since the caller's last turn. */
+  #lines = 0;
+  /** The silence, by its start, in which the tone was begun. */
+  #toneSince = Number.NaN;
+
+  constructor(options: SilenceWatchdogOptions) {
+    this.#options = options;
+  }
+
+  /** Reports something that may begin or end a wait. */
+  note(): void {
+    if (this.#isClosed || this.#timer !== undefined || !this.#options.isOwed()) return;
+    this.#owedSince ??= this.#options.clock.monotonicMs();
+    this.#look(TONE_MS);
+  }
+
+  /** Reports that the caller has finished a turn: the wait counts from their last word. */
+  turn(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#lines = 0;
+    this.#owedSince = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Reports that a line cannot be played: the tone takes its place, if the agent has one. */
+  lineFailed(): void {
+    if (this.#isClosed || !this.#options.hasTone) return;
+    this.#toneSince = this.#options.silentSince();
+    this.#options.onTone();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #look(delayMs: number): void {
+    this.#timer = this.#options.clock.after(delayMs, () => this.#due());
+  }
+
+  #due(): void {
+    this.#timer = undefined;
+    const { clock, isOwed } = this.#options;
+    if (this.#isClosed) return;
+    if (!isOwed()) {
+      this.#owedSince = undefined;
+      this.#endTone();
+      return;
+    }
+    const silentSince = this.#options.silentSince();
+    const since = Math.max(silentSince, this.#owedSince ?? silentSince);
+    const silentMs = clock.monotonicMs() - since;
+    // Silence may begin again at any time.
+    if (since === Infinity) this.#endTone();
+    const nextMs = since === Infinity ? LOOK_MS : this.#act(silentMs, silentSince);
+    this.#look(Math.min(TONE_MS, nextMs));
+  }
+
+  #endTone(): void {
+    if (Number.isNaN(this.#toneSince)) return;
+    this.#toneSince = Number.NaN;
+    this.#options.onToneEnd();
+  }
+
+  /** Requests what is due. Returns the milliseconds until the next check. */
+  #act(silentMs: number, silentSince: number): number {
+    const { lineMs, hasTone, onLine, onTone } = this.#options;
+    if (this.#lines === 0 && lineMs > 0) {
+      if (silentMs < lineMs) return lineMs - silentMs;
+      this.#lines += 1;
+      onLine();
+      return TONE_MS;
+    }
+    const isTone = !hasTone || this.#toneSince === silentSince;
+    const nextMs = isTone ? NEXT_LINE_MS : TONE_MS;
+    if (silentMs < nextMs) return nextMs - silentMs;
+    if (isTone && lineMs > 0) {
+      this.#lines += 1;
+      onLine();
+    } else if (!isTone) {
+      this.#toneSince = silentSince;
+      onTone();
+    }
+    return TONE_MS;
   }
 }

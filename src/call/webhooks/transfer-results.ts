@@ -14,7 +14,7 @@ import type {
   ProviderRequest,
   WebhookReply,
 } from '../../telephony/provider/provider.ts';
-import { DIALLED } from '../end/closing/left-destinations.ts';
+import { DIALLED } from '../end/closing/cut-off-call.ts';
 import type { ProviderHangUp } from '../end/closing/provider-hang-up.ts';
 import type { EventLog, RunLog } from '../events/event-log.ts';
 import { stamp } from '../events/transcript.ts';

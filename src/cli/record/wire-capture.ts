@@ -2,7 +2,7 @@
 // in place of the audio. Recognised and spoken words stay. Each line is written at once: a killed process leaves whole
 // lines.
 
-import { isCredentialName } from '../../model/speech-services/schemas/description-secrets.ts';
+import { isCredentialName } from '../../model/speech-services/description-secrets.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 

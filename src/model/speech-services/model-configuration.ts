@@ -1,5 +1,5 @@
 // The model configuration of an organization or a workflow, version 2: the services for recognition, language model and
-// voice. It has the shape only; the fields of a service are those of its row in schemas/. Source: contract §10.4.
+// voice. It has the shape only; the fields of a service are those of its row in services.ts. Source: contract §10.4.
 
 import { z } from 'zod';
 

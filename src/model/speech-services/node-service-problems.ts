@@ -4,7 +4,6 @@
 import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
 import { isLanguageTag, isSameLanguage, languageName } from '../language-tag.ts';
-import { EMBEDDED } from './embedded.ts';
 import {
   type ConfiguredSections,
   type ConfiguredService,
@@ -18,6 +17,7 @@ import {
 } from './node-services.ts';
 import { maskedField } from './service-masks.ts';
 import { SPEECH_JOBS, type SpeechJob, serviceProblemOf, serviceRow } from './service-rows.ts';
+import { EMBEDDED } from './vendors/embedded.ts';
 
 export interface NodeServiceProblem {
   /** Field of the node's data. */

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { isObject } from '../../std/json.ts';
 import { isLanguageTag, primaryLanguage, withRegion } from '../language-tag.ts';
 import { NODE_OVERRIDES } from '../workflow.ts';
-import { EMBEDDED } from './embedded.ts';
 import type {
   ConfiguredSection,
   ConfiguredSections,
@@ -19,6 +18,7 @@ import {
   type SpeechSettings,
   settingsIn,
 } from './speech-settings.ts';
+import { EMBEDDED } from './vendors/embedded.ts';
 
 /** Settings of a node over those of the call. At least one is set. */
 export interface NodeServices {

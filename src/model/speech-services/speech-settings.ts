@@ -10,9 +10,6 @@ import {
   modelConfiguration,
   servicesIn,
 } from './model-configuration.ts';
-import { llmServices } from './schemas/llm.ts';
-import { sttServices } from './schemas/stt.ts';
-import { ttsServices } from './schemas/tts.ts';
 import {
   checkedService,
   isSameAccount,
@@ -23,6 +20,7 @@ import {
   withOneKey,
   withoutNulls,
 } from './service-rows.ts';
+import { llmServices, sttServices, ttsServices } from './services.ts';
 
 type SettingsOf<Rows extends ServiceRows> = z.infer<Rows[keyof Rows]>;
 export type LlmSettings = SettingsOf<typeof llmServices>;

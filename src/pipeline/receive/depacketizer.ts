@@ -11,15 +11,23 @@ import { copySamples, FRAME_MS, FRAME_SAMPLES, RATE_HZ } from '../../audio/pcm.t
 import { createResampler, type Resampler } from '../../audio/resample/resampler.ts';
 import type { Codec } from '../../codec/codec.ts';
 import { framesConcealed } from '../../metrics/metrics.ts';
-import { ArrivalJitter } from './arrival-jitter.ts';
 import { ClockRecovery } from './clock-recovery.ts';
 
 /** Handler of frames. `frame` is borrowed; `atMs` is the media time of its first sample. */
 export type FrameHandler = (frame: Int16Array, atMs: number) => void;
 
-/** Largest gap before the first packet after it for which the buffer waits (arrival-jitter.ts): a longer gap is a pause
+/** Largest gap before the first packet after it for which the buffer waits (`ArrivalJitter`): a longer gap is a pause
  *  of the sender. */
 const WAIT_SAMPLES_MAX = 6 * FRAME_SAMPLES;
+/** Shortest wait: two packets that follow a missing one arrive within it. */
+const WAIT_MS_MIN = 40;
+/** Longest wait, as it delays all audio held meanwhile. */
+const WAIT_MS_MAX = 120;
+/** Wait as a multiple of the jitter. Packets whose delay is spread evenly up to a limit have a third of it as jitter;
+ *  the packet's own length passes before a later packet can arrive. Measured: with a factor of 3 no fewer packets came
+ *  too late, and all were delayed more. */
+const WAITS_PER_JITTER = 2;
+const SMOOTHING = 16;
 /** Longest gap that is concealed. */
 const CONCEAL_SAMPLES_MAX = CONCEALED_SAMPLES_MAX;
 /** Longest silence for a longer gap, enough to end any speech. The rest is a jump in media time. */
@@ -312,4 +320,30 @@ function pcmOf(samples: number): Int16Array {
   const pcm = new Int16Array(samples);
   if (shared.size < SHARED_MAX) shared.set(samples, pcm);
   return pcm;
+}
+
+/** Interarrival jitter of the caller's packets, and from it how long a missing packet is waited for. Source: RFC 3550
+ *  (6.4.1, A.8). */
+export class ArrivalJitter {
+  /** Mean difference between the transit times of two consecutive packets, in milliseconds. */
+  jitterMs = 0;
+  #wayMs = Number.NaN;
+
+  /** Milliseconds from the first packet after a missing one until the missing one is abandoned. */
+  get waitMs(): number {
+    return Math.max(WAIT_MS_MIN, Math.min(WAIT_MS_MAX, WAITS_PER_JITTER * this.jitterMs));
+  }
+
+  /** Takes a packet with stream time `streamMs` that arrived at `nowMs` of another clock. */
+  arrived(streamMs: number, nowMs: number): void {
+    const wayMs = nowMs - streamMs;
+    const differenceMs = Math.abs(wayMs - this.#wayMs);
+    this.#wayMs = wayMs;
+    if (!Number.isNaN(differenceMs)) this.jitterMs += (differenceMs - this.jitterMs) / SMOOTHING;
+  }
+
+  /** Forgets the last packet: the stream starts again. */
+  reset(): void {
+    this.#wayMs = Number.NaN;
+  }
 }

@@ -9,9 +9,16 @@ import type { FrameWriter } from './frame-writer.ts';
 import { Interjection } from './interjection.ts';
 import { type FrameFacts, Playhead, type PlayheadPosition } from './playhead.ts';
 import type { PlayoutListener, PlayoutOptions } from './playout-options.ts';
-import { markOf, segmentOfMark } from './segment-marks.ts';
 import { SendAhead } from './send-ahead.ts';
-import { restartOf, resultOf, type Segment, type Utterance, unsentSamples } from './utterance.ts';
+import {
+  markOf,
+  restartOf,
+  resultOf,
+  type Segment,
+  segmentOfMark,
+  type Utterance,
+  unsentSamples,
+} from './utterance.ts';
 
 /** Queued utterances. A call has two or three. */
 const QUEUE_MAX = 64;

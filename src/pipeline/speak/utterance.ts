@@ -3,7 +3,6 @@
 import { copySamples, FRAME_SAMPLES, RATE_HZ, samplesToMs } from '../../audio/pcm.ts';
 import type { WordTiming } from '../../speech/tts/tts.ts';
 import { heardTextOf } from './heard-text.ts';
-import { returnSlab, SLAB_SAMPLES, takeSlab } from './sample-slabs.ts';
 
 /** Audio of one segment: a minute. A sentence is a tenth of that. */
 const SEGMENT_SAMPLES_MAX = 60 * RATE_HZ;
@@ -14,6 +13,11 @@ const MARK_PATIENCE_MS = 1_500;
 const MARKLESS_PATIENCE_MS = 300;
 /** Samples within which a stopped utterance starts again from its beginning. */
 const RESTART_SAMPLES = 20 * FRAME_SAMPLES;
+
+/** Samples of a slab: half a second. */
+export const SLAB_SAMPLES = 4_000;
+/** Free slabs that are kept: 16 MB, the audio of 250 calls with speech. */
+const FREE_MAX = 2_000;
 
 export class Segment {
   readonly utterance: Utterance;
@@ -300,4 +304,33 @@ export function resultOf(utterance: Utterance, nowMs: number): UtteranceResult {
     // Audio that was sent ahead and taken back starts after it has ended.
     endMs: Math.max(utterance.startMs ?? 0, interrupted ? nowMs : Math.min(nowMs, last ?? nowMs)),
   };
+}
+
+/** Name of the mark at the segment's end. `generation`: number of clears before it. */
+export function markOf({ utterance, index }: Segment, generation: number): string {
+  return `${generation}:${utterance.id}:${index}`;
+}
+
+/** The segment of a mark; undefined for one from before the last clear, or of an utterance that is over. */
+export function segmentOfMark(
+  name: string,
+  queue: readonly Utterance[],
+  generation: number,
+): Segment | undefined {
+  const [ofGeneration, id, index] = name.split(':').map(Number);
+  if (ofGeneration !== generation) return undefined;
+  return queue.find((each) => each.id === id)?.segments[index ?? -1];
+}
+
+/** A pool of buffers for synthesised audio, which arrives in hundreds of pieces per second and lives for seconds.
+ *  Allocated piece by piece, it caused a full garbage collection every few seconds. */
+const free: Int16Array[] = [];
+
+/** A slab with arbitrary content. It belongs to the caller, who may return it. */
+export function takeSlab(): Int16Array {
+  return free.pop() ?? new Int16Array(SLAB_SAMPLES);
+}
+
+export function returnSlab(slab: Int16Array): void {
+  if (free.length < FREE_MAX) free.push(slab);
 }

@@ -3,13 +3,9 @@
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import { primaryLanguage } from '../../model/language-tag.ts';
+import { tablesOf } from '../../model/languages/languages.ts';
 import { SENTENCE_MARKS } from '../../std/text/punctuation.ts';
 import { isUnspaced, joinSingleWords, wordSpans } from '../../std/text/unspaced-text.ts';
-import {
-  ENDING_WORDS_MAX,
-  type EndpointingWords,
-  endpointingWordsOf,
-} from './endpointing-words.ts';
 import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
 /** Silence after a complete answer to a closed question. */
@@ -33,6 +29,39 @@ const DIGITS_MS = 1_500;
 
 /** Marks at the end of a sentence. An ellipsis does not end one. */
 const SENTENCE_END = new RegExp(`[${SENTENCE_MARKS.replace('…', '')}]\\s*$`);
+
+/** Words of the longest entry of `endings`. */
+const ENDING_WORDS_MAX = 3;
+
+type Table = 'endings' | 'yesNo' | 'besideYesNo' | 'digits';
+
+interface EndpointingWords extends Readonly<Record<Table, ReadonlySet<string>>> {
+  repeats: Readonly<Record<string, number>>;
+}
+
+const WORDS: ReadonlyMap<string, EndpointingWords> = new Map(
+  [...tablesOf('endpointing')].map(
+    ([language, { endings, yesNo, besideYesNo, digits, repeats }]) => [
+      language,
+      {
+        endings: new Set(endings),
+        yesNo: new Set(yesNo),
+        besideYesNo: new Set(besideYesNo),
+        digits: new Set(digits),
+        repeats,
+      },
+    ],
+  ),
+);
+
+/** Words of other languages: hesitations that mean nothing else in any. Digits are read as figures. */
+const OTHER_WORDS: EndpointingWords = {
+  endings: new Set(['uh', 'uhm', 'hmm', 'mmm', 'ehm', 'äh', 'ähm', 'öh', 'euh']),
+  yesNo: new Set(),
+  besideYesNo: new Set(),
+  digits: new Set(),
+  repeats: {},
+};
 
 const LONG_VALUES: readonly SlotType[] = ['number', 'date', 'time', 'money'];
 
@@ -67,7 +96,7 @@ interface Spoken {
 
 /** Words of a text. `language`: BCP 47; undefined: English. */
 function spokenOf(text: string, language = 'en'): Spoken {
-  return { words: wordsOf(text), known: endpointingWordsOf(primaryLanguage(language)) };
+  return { words: wordsOf(text), known: WORDS.get(primaryLanguage(language)) ?? OTHER_WORDS };
 }
 
 /** Milliseconds of silence that end the turn. */

@@ -4,8 +4,8 @@
 import { isObject, parseJson } from '../../std/json.ts';
 import { ServiceFault } from '../service/service-fault.ts';
 import { ServiceHttp, type ServiceHttpOptions } from '../service/service-http.ts';
-import type { CheckedFields } from './key-check-table.ts';
-import { type Voice, type VoiceList, voiceListOf } from './voice-list-table.ts';
+import type { CheckedFields, Voice, VoiceList } from '../vendors/vendor.ts';
+import { voiceListOf } from '../vendors/vendors.ts';
 
 /** Deadline of a request. A person waits for the list. */
 const ANSWER_MS_MAX = 5_000;

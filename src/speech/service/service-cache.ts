@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { accountIn } from '../../model/speech-services/service-rows.ts';
 import type { Clock } from '../../std/clock.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
+import { CircuitBreaker } from './service-circuit-breaker.ts';
 
 export interface CachedService<Service> {
   service: Service;

@@ -1,8 +1,8 @@
 // Reports of one call's services to its owner: permanent faults, changes because of temporary faults, and services that
 // the call skips because they failed in other calls (open circuit). Each service is reported as skipped once.
 
-import type { CircuitBreaker } from './circuit-breaker.ts';
-import { type Named, type ServiceChange, serviceChange } from './service-change.ts';
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { CircuitBreaker } from './service-circuit-breaker.ts';
 import { ServiceFault, type ServiceJob } from './service-fault.ts';
 
 interface ServiceReportsListener {
@@ -73,4 +73,31 @@ export class ServiceReports {
 
 function keyOf(job: ServiceJob, { name, model }: Named): string {
   return JSON.stringify([job, name, model]);
+}
+
+interface Named {
+  name: string;
+  model: string;
+}
+
+/** A call uses another service because of a temporary fault. The caller notices a pause at most, but the owner of
+ *  the call must be able to see it. */
+export interface ServiceChange {
+  job: ServiceJob;
+  fault: GatewayError;
+  from: Named;
+  to: Named;
+  /** Set if the fault was met by other calls: this call skipped `from` because its circuit is open. */
+  isPassed?: true;
+}
+
+/** Returns undefined if the fault is permanent or the service is the same. */
+export function serviceChange(
+  job: ServiceJob,
+  fault: GatewayError,
+  { from, to }: { from: Named; to: Named },
+): ServiceChange | undefined {
+  if (from === to || (fault instanceof ServiceFault && fault.isPermanent)) return undefined;
+  const named = ({ name, model }: Named): Named => ({ name, model });
+  return { job, fault, from: named(from), to: named(to) };
 }

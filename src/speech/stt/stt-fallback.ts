@@ -4,9 +4,8 @@
 
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { ServiceChange } from '../service/service-change.ts';
 import { ServiceFault } from '../service/service-fault.ts';
-import { ServiceReports } from '../service/service-reports.ts';
+import { type ServiceChange, ServiceReports } from '../service/service-reports.ts';
 import { limitFault } from '../service/session-limit.ts';
 import { FallbackRecognizer } from './fallback/fallback-recognizer.ts';
 import { type SttFallbackService, unusable } from './fallback/recognizer-line.ts';

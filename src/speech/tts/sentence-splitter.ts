@@ -1,7 +1,8 @@
 // Splits text that arrives in pieces into parts for synthesis: the first part early (a sentence or a long enough
-// clause), later ones by whole sentences. The joined parts equal the text. The abbreviations of eight languages, the marks
+// clause), later ones by whole sentences. The joined parts equal the text. The abbreviations of nine languages, the marks
 // of other scripts, and the words of scripts without spaces; it does not parse SSML or Markdown.
 
+import { tablesOf } from '../../model/languages/languages.ts';
 import {
   CLAUSE_MARKS,
   CLOSING_MARKS,
@@ -14,13 +15,6 @@ import {
   withoutLastWord,
   wordSpans,
 } from '../../std/text/unspaced-text.ts';
-import {
-  BEFORE_NUMBER,
-  BEFORE_ORDINAL,
-  COMPOUND_BEFORE_NUMBER,
-  MONTHS,
-  TITLES,
-} from './abbreviations.ts';
 import { beginWithin, spokenLength } from './spoken-length.ts';
 
 export interface SentenceSplitter {
@@ -68,6 +62,17 @@ const MONTH_CHARS_MAX = 10;
 const LOOKED_BACK = 12;
 /** Word before a full stop, with inner stops: "p.m", "example", "12". */
 const LAST_WORD = /[^\s(["'“]*$/;
+
+const abbreviations = [...tablesOf('abbreviations').values()];
+const ordinals = [...tablesOf('ordinals').values()];
+const TITLES: ReadonlySet<string> = new Set(abbreviations.flatMap(({ titles }) => titles));
+const BEFORE_NUMBER: ReadonlySet<string> = new Set(
+  abbreviations.flatMap(({ beforeNumbers }) => beforeNumbers),
+);
+/** Ends of German compounds that are abbreviations before a number: "Hauptstr. 5". */
+const COMPOUND_BEFORE_NUMBER = /\p{L}str$/u;
+const BEFORE_ORDINAL: ReadonlySet<string> = new Set(ordinals.flatMap(({ before }) => before));
+const MONTHS: ReadonlySet<string> = new Set(ordinals.flatMap(({ months }) => months));
 
 /** Index at which a part ends, 'no' boundary, or 'unknown' without more text. */
 type Verdict = number | 'no' | 'unknown';

@@ -1,14 +1,14 @@
 // Organizations, their users and API keys. A key's text exists only when it is created; its SHA-256 is stored,
 // which is enough because a key has 256 random bits. A key that is archived here is refused at once, one that another
-// process archives within a second (checked-keys.ts).
+// process archives within a second (`CheckedKeys`).
 
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { SharedReads } from '../../std/batches.ts';
+import type { Clock } from '../../std/clock.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { ApiKeyTable } from '../db/tables.ts';
-import { CheckedKeys } from './checked-keys.ts';
 
 export interface ApiKey {
   id: string;
@@ -233,4 +233,46 @@ function toApiKey(row: Selectable<ApiKeyTable>): ApiKey {
     lastUsedAt: row.last_used_at,
     archivedAt: row.archived_at,
   };
+}
+
+/** Milliseconds for which a key stays cached, during which an archival by another process has no effect here. */
+const KNOWN_MS = 1_000;
+/** Cached keys, those of one second's clients. Beyond, the one that was read first is removed. */
+const KEYS_MAX = 10_000;
+
+/** Cache of valid API keys, so that the key of a client with many requests per second is read
+ *  once a second. A change by this process clears it. */
+export class CheckedKeys<Row> {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  /** Rows by hash, in the order in which they were read. */
+  readonly #rows = new Map<string, { row: Row; untilMs: number }>();
+  #changes = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  get(hash: string): Row | undefined {
+    const known = this.#rows.get(hash);
+    return known !== undefined && this.#clock.monotonicMs() < known.untilMs ? known.row : undefined;
+  }
+
+  /** Reads the row and caches it, unless keys change meanwhile. */
+  async read(hash: string, read: () => Promise<Row | undefined>): Promise<Row | undefined> {
+    const changes = this.#changes;
+    const untilMs = this.#clock.monotonicMs() + KNOWN_MS;
+    const row = await read();
+    this.#rows.delete(hash);
+    if (row === undefined || changes !== this.#changes) return row;
+    this.#rows.set(hash, { row, untilMs });
+    const [oldest] = this.#rows.keys();
+    if (this.#rows.size > KEYS_MAX && oldest !== undefined) this.#rows.delete(oldest);
+    return row;
+  }
+
+  /** Clears the cache after a change is stored. */
+  forget(): void {
+    this.#changes += 1;
+    this.#rows.clear();
+  }
 }

@@ -12,8 +12,7 @@ import { inShare } from '../../std/work-share.ts';
 import { jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { TOGETHER_MAX, together, togetherLimits } from '../db/together.ts';
-import type { NewRun } from '../runs/new-run.ts';
-import { columnsOf, type Inserted, rowOf, runsIn } from '../runs/run-insertion.ts';
+import { columnsOf, type Inserted, type NewRun, rowOf, runsIn } from '../runs/run-insertion.ts';
 import type { ClaimedAttempt } from './dial-attempts.ts';
 import { faultsOf } from './provider-faults.ts';
 

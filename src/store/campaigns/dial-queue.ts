@@ -14,7 +14,7 @@ import { faultsOf, noteWait, waitForProbe } from './provider-faults.ts';
 /** Claims that one round returns; the next round returns the rest. */
 const GIVE_BACK_MAX = 500;
 /** Time without a turn after which one campaign of an account may claim a turn further ahead. Clients' calls take turns
- *  of the next five seconds (telephony/dial-turns.ts), campaigns those of the next second: with more calls than the
+ *  of the next five seconds (`takeDialTurn`), campaigns those of the next second: with more calls than the
  *  pace allows, campaigns would get none. */
 const WITHOUT_TURN_MS = 3_000;
 /** The claim of such a turn, behind clients' calls. A claim lasts longer. */

@@ -30,7 +30,7 @@ const STATEMENTS_WAITING_MAX = 10_000;
 /** Waiting statements of one name, as many as the embedded engine completes during the longest wait. */
 const STATEMENTS_OF_NAME_MAX = 2_000;
 /** Longest wait for a turn, as long as one statement. The answer to a call's webhook does not wait for it
- *  (api/telephony/answer-deadline.ts). */
+ *  (api/telephony/provider-webhook-routes.ts). */
 const TURN_MS_MAX = 10_000;
 /** Time in which lost connections are logged once: a server that ends loses all of them together. */
 const SAME_LOSS_MS = 1_000;

@@ -1,14 +1,14 @@
 // Types of the tables, with which kysely checks our statements. migrations/*.sql creates them; the repositories' tests
 // keep both equal. Ids are bigint: strings of digits here.
 
-import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
+import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { CredentialType } from '../../model/credential.ts';
-import type { Direction, ProviderName } from '../../model/provider.ts';
-import type { RunState } from '../../model/run.ts';
+import type { DeliveryState } from '../../model/delivery-state.ts';
+import type { ProviderName } from '../../model/provider.ts';
+import type { Run, RunField, RunFields } from '../../model/run.ts';
 import type { AddressType } from '../../model/telephony.ts';
 import type { ToolStatus } from '../../model/tool.ts';
-import type { DeliveryState } from '../../model/webhook-delivery.ts';
 import type { VersionStatus, WorkflowDefinition, WorkflowStatus } from '../../model/workflow.ts';
 import type {
   CampaignAttemptTable,
@@ -158,43 +158,32 @@ export interface NodeTable {
   seen_at: Date;
 }
 
-export interface RunTable {
-  id: Generated<string>;
-  organization_id: string;
-  workflow_id: string;
-  definition_id: string;
-  name: string;
-  mode: string;
-  call_type: Direction;
-  state: RunState;
-  configuration_id: string | null;
-  provider_call_id: string | null;
+/** The columns of the run's fields. */
+type RunColumns = {
+  [Name in RunField as RunFields[Name]['column']]: Name extends 'id'
+    ? Generated<string>
+    : RunFields[Name] extends { kind: 'object' }
+      ? ColumnType<Run[Name], JsonText<Run[Name]>, JsonText<Run[Name]>>
+      : Run[Name];
+};
+
+type JsonText<Value> = string | Extract<Value, null>;
+
+export interface RunTable extends RunColumns {
   owner_node: string;
   owner_epoch: string | null;
   fenced_epochs: Generated<string[] | null>;
-  initial_context: JsonColumn<Fields>;
-  gathered_context: JsonColumn<Fields>;
-  usage_info: ColumnType<Fields | null, string | null, string | null>;
-  cost_info: ColumnType<Fields | null, string | null, string | null>;
-  logs: JsonColumn<Fields>;
-  annotations: JsonColumn<Fields>;
-  disposition: string | null;
-  duration_s: number | null;
-  recording_key: string | null;
-  transcript_key: string | null;
-  public_access_token: string | null;
   public_access_until: Generated<Date | null>;
   is_idle: Generated<boolean>;
   has_afterwork: Generated<boolean>;
-  campaign_id: string | null;
-  created_at: Date;
-  started_at: Date | null;
-  ended_at: Date | null;
   caller_number: GeneratedAlways<string | null>;
   called_number: GeneratedAlways<string | null>;
   call_tags: GeneratedAlways<unknown>;
   tokens: GeneratedAlways<number | null>;
 }
+
+/** A run's fields as they are read. */
+export type RunRow = Selectable<RunColumns>;
 
 /** Counts of runs, which triggers write. */
 export interface RunCountTable {

@@ -1,7 +1,7 @@
 // Types of the tables of text chats (migrations/011-text-chats.sql); the other tables are in tables.ts.
 
 import type { ColumnType, Generated } from 'kysely';
-import type { TextChatStatus } from '../../model/text-chat.ts';
+import type { TextChatStatus } from '../../model/text-chat-status.ts';
 
 type Fields = Record<string, unknown>;
 

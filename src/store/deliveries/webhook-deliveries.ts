@@ -2,7 +2,7 @@
 // them is in call/end/after.
 
 import { type Selectable, sql } from 'kysely';
-import type { DeliveryState } from '../../model/webhook-delivery.ts';
+import type { DeliveryState } from '../../model/delivery-state.ts';
 import { isRowId, plainText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
 import { type DueClaim, dueIds, isFollowed } from '../db/due-rows.ts';

@@ -10,8 +10,7 @@ import { entryPoint } from '../../runtime/entry-point.ts';
 import { lowerProcessPriority } from '../../runtime/thread-priority.ts';
 import { systemClock } from '../../std/clock.ts';
 import { prepareCluster } from './cluster-template.ts';
-import { closeToOthers } from './data-folder.ts';
-import { lockFolder } from './folder-lock.ts';
+import { closeToOthers, lockFolder } from './data-folder.ts';
 import { initialiseCluster, openPgliteEngine } from './pglite-engine.ts';
 import { PostgresWireServer } from './wire-server.ts';
 

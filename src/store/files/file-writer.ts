@@ -16,7 +16,7 @@ export interface OpenedFile {
   close(): Promise<void>;
 }
 
-/** The thread that writes (write-thread). */
+/** The thread that writes (write-queue). */
 export interface Writes {
   open(descriptor: number, onFailed: OnFailed): FileWrites;
 }

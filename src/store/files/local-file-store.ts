@@ -18,7 +18,7 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { FileStore, FileWriter } from './file-store.ts';
 import { diskError, LocalFileWriter } from './file-writer.ts';
-import { WriteThread } from './write-thread.ts';
+import { WriteThread } from './write-queue.ts';
 
 /** Folder of files that are being stored. No key begins with a dot, so none leads here. */
 const UNFINISHED = '.unfinished';

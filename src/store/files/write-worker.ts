@@ -1,4 +1,4 @@
-// The worker of write-thread: carries out writes one after another. It polls for new ones, so that not every write has
+// The worker of `WriteThread`: carries out writes one after another. It polls for new ones, so that not every write has
 // to wake it; only a file that is being finished wakes it.
 
 import { writeSync } from 'node:fs';

@@ -2,23 +2,21 @@
 // each, so that other statements can run in between.
 
 import { sql } from 'kysely';
+import { type Run, reportColumns, runFields } from '../../model/run.ts';
 import { isObject } from '../../std/json.ts';
 import { isRowId } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { isOwned, matchesFilter, namesRows } from './run-conditions.ts';
 import { spansOfRuns } from './run-counts.ts';
 import type { RunFilter, RunScope } from './run-filters.ts';
+import { fieldsOf } from './runs.ts';
 
-/** A completed call in a report. */
-export interface ReportRow {
-  id: string;
-  campaignId: string | null;
-  workflowId: string;
-  definitionId: string;
-  createdAt: Date;
+type ReportField = Exclude<(typeof reportColumns)[keyof typeof reportColumns], 'phoneNumber'>;
+
+/** A completed call in a report: the fields of `reportColumns`, and more. */
+export interface ReportRow extends Pick<Run, ReportField> {
   /** Number of the callee, or of the caller of an inbound call. */
   phoneNumber: string | null;
-  disposition: string | null;
   durationS: number;
   /** Values by the name of the variable. */
   extracted: Record<string, unknown>;
@@ -50,6 +48,10 @@ export interface DayOfCalls {
 
 /** Upper ends of the ranges of length, in seconds; the last range has none. */
 export const LENGTHS_S = [10, 30, 60, 120, 180] as const;
+
+const REPORT_FIELDS: readonly ReportField[] = Object.values(reportColumns).filter(
+  (name) => name !== 'phoneNumber',
+);
 
 /** Rows of a page: some hundred kilobytes. */
 const ROWS_MAX = 500;
@@ -86,8 +88,8 @@ export class ReportRepository {
   ): Promise<ReportRow[]> {
     if (!(await this.#mayMatch(scope, filter))) return [];
     const rows = await this.#finished(scope, filter, after)
-      .select(['id', 'campaign_id', 'workflow_id', 'definition_id', 'created_at', 'disposition'])
-      .select(['duration_s', 'call_tags'])
+      .select(REPORT_FIELDS.map((name) => runFields[name].column))
+      .select('call_tags')
       .select((of) => [
         of('transcript_key', 'is not', null).as('has_transcript'),
         of('recording_key', 'is not', null).as('has_recording'),
@@ -98,13 +100,8 @@ export class ReportRepository {
       .limit(ROWS_MAX)
       .execute();
     return rows.map((row) => ({
-      id: row.id,
-      campaignId: row.campaign_id,
-      workflowId: row.workflow_id,
-      definitionId: row.definition_id,
-      createdAt: row.created_at,
+      ...fieldsOf(REPORT_FIELDS, row),
       phoneNumber: row.number,
-      disposition: row.disposition,
       durationS: row.duration_s ?? 0,
       extracted: isObject(row.extracted) ? row.extracted : {},
       tags: Array.isArray(row.call_tags) ? row.call_tags.map(String) : [],

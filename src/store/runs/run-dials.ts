@@ -9,8 +9,7 @@ import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { TOGETHER_MAX, together, togetherLimits } from '../db/together.ts';
-import { isTaken } from './run-fencing.ts';
-import { toRun } from './runs.ts';
+import { isTaken, toRun } from './runs.ts';
 
 /** A placed call, as the provider reports it. */
 export interface DialledCall {

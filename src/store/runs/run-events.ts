@@ -1,5 +1,5 @@
 // A run's append-only log of events. Writing a batch again changes nothing, so a writer without an answer repeats it.
-// Events of a removed run (of a returned dial) or of a run that was taken from this process (run-fencing.ts) are
+// Events of a removed run (of a returned dial) or of a run that was taken from this process (`isTaken`) are
 // dropped, and do not prevent storing those of other calls.
 
 import { type Selectable, sql } from 'kysely';
@@ -7,8 +7,8 @@ import type { CallEvent } from '../../model/call-event.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunEventTable } from '../db/tables.ts';
-import { isTaken } from './run-fencing.ts';
 import type { EventCursor } from './run-filters.ts';
+import { isTaken } from './runs.ts';
 
 /** Rows of one statement: some hundred kilobytes. */
 const ROWS_MAX = 1_000;

@@ -1,15 +1,35 @@
-// Insertion of runs within the limit of an organization's open calls: its row is locked, so that each start counts the
+// New runs, inserted within the limit of an organization's open calls: its row is locked, so that each start counts the
 // one before it.
 
+import assert from 'node:assert/strict';
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Run } from '../../model/run.ts';
+import {
+  type Run,
+  type RunFieldFacts,
+  type RunFieldWith,
+  runFieldNames,
+  runFields,
+} from '../../model/run.ts';
 import { REPEATABLE } from '../db/checked-client.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
-import type { RunTable } from '../db/tables.ts';
-import type { NewRun, StartedRun } from './new-run.ts';
+import type { RunRow, RunTable } from '../db/tables.ts';
 import { toRun } from './runs.ts';
+
+/** The given fields of a new run. The configuration is null while the route of the call is unknown. */
+export interface NewRun extends Omit<Pick<Run, RunFieldWith<{ first: 'given' }>>, 'campaignId'> {
+  /** Set for a campaign's call. */
+  campaignId?: string;
+  /** The last run of the same call, whose next leg this is. Default: a call with a run gets no other. */
+  follows?: string | undefined;
+}
+
+export interface StartedRun {
+  run: Run;
+  /** False if a request with the same key, or the same call, created the run before. */
+  isNew: boolean;
+}
 
 /** Inserts a run. Throws CALL_LIMIT_REACHED if the organization already has `limit` runs that are not completed;
  *  default: its own limit. A provider's call that has a run gets that run, also for concurrent requests, unless
@@ -101,12 +121,15 @@ export async function insertRow(
   input: NewRun,
   { isIdle }: { isIdle: boolean },
 ): Promise<Run> {
-  const row = await db
-    .insertInto('runs')
-    .values(valuesOf(context, input, { isIdle }))
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  return toRun(row);
+  const row = rowOf(context, input, { isIdle });
+  const columns = columnsOf(row);
+  const { rows } = await sql<RunRow>`
+    insert into runs (${columns})
+    select ${columns} from json_populate_record(null::runs, ${jsonText(row)}::json)
+    returning *`.execute(db);
+  const [made] = rows;
+  assert(made !== undefined);
+  return toRun(made);
 }
 
 /** The column names of a row of `rowOf`. */
@@ -114,39 +137,22 @@ export function columnsOf(row: object): RawBuilder<unknown> {
   return sql.join(Object.keys(row).map((column) => sql.ref(column)));
 }
 
-function valuesOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
-  const row = rowOf(context, input, { isIdle });
-  return {
-    ...row,
-    initial_context: jsonText(row.initial_context),
-    gathered_context: jsonText(row.gathered_context),
-    logs: jsonText(row.logs),
-    annotations: jsonText(row.annotations),
-  };
-}
-
-/** A new run as a row for `json_populate_record`. */
-export function rowOf(context: StoreContext, input: NewRun, { isIdle }: { isIdle: boolean }) {
-  return {
-    organization_id: input.organizationId,
-    workflow_id: input.workflowId,
-    definition_id: input.definitionId,
-    campaign_id: input.campaignId ?? null,
-    name: input.name,
-    mode: input.mode,
-    call_type: input.callType,
-    state: 'initialized' as const,
-    configuration_id: input.configurationId,
-    provider_call_id: input.providerCallId,
+/** A new run as a row for `json_populate_record`. All have the same columns. */
+export function rowOf(
+  context: StoreContext,
+  input: NewRun,
+  { isIdle }: { isIdle: boolean },
+): Record<string, unknown> {
+  const given: Readonly<Record<string, unknown>> = { ...input };
+  const row: Record<string, unknown> = {
     owner_node: context.node,
     owner_epoch: context.epoch,
-    initial_context: input.initialContext,
-    gathered_context: input.gatheredContext,
-    usage_info: null,
-    cost_info: null,
-    logs: input.logs,
-    annotations: {},
     is_idle: isIdle,
     created_at: new Date(context.clock.now()),
   };
+  for (const name of runFieldNames) {
+    const { column, first }: RunFieldFacts = runFields[name];
+    if (first !== undefined) row[column] = first === 'given' ? (given[name] ?? null) : first.value;
+  }
+  return row;
 }

@@ -3,7 +3,7 @@
 // index has a filter or an order, runs are searched in pieces.
 
 import { type SelectQueryBuilder, sql } from 'kysely';
-import type { Run } from '../../model/run.ts';
+import { type Run, runFieldNames, runFields } from '../../model/run.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { Tables } from '../db/tables.ts';
 import { isOwned, matchesFilter, namesRows } from './run-conditions.ts';
@@ -12,32 +12,9 @@ import type { RunFilter, RunPage, RunScope } from './run-filters.ts';
 import { isOpen, toRun } from './runs.ts';
 
 /** All columns except the log: it is large, and lists do not show it. */
-export const LISTED_COLUMNS = [
-  'id',
-  'organization_id',
-  'workflow_id',
-  'definition_id',
-  'name',
-  'mode',
-  'call_type',
-  'state',
-  'configuration_id',
-  'campaign_id',
-  'provider_call_id',
-  'initial_context',
-  'gathered_context',
-  'usage_info',
-  'cost_info',
-  'annotations',
-  'disposition',
-  'duration_s',
-  'recording_key',
-  'transcript_key',
-  'public_access_token',
-  'created_at',
-  'started_at',
-  'ended_at',
-] as const;
+export const LISTED_COLUMNS = runFieldNames
+  .map((name) => runFields[name].column)
+  .filter((column) => column !== 'logs');
 
 /** Runs that one statement searches where no index has the filter: some milliseconds. */
 const LOOKED_AT_MAX = 20_000;

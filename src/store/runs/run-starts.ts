@@ -10,8 +10,7 @@ import { inOrganizationTurn } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { togetherLimits } from '../db/together.ts';
-import type { NewRun, StartedRun } from './new-run.ts';
-import { insertRow, lockOpenCalls } from './run-insertion.ts';
+import { insertRow, lockOpenCalls, type NewRun, type StartedRun } from './run-insertion.ts';
 import { toRun } from './runs.ts';
 import { keepKey, runOfKey, type StartKey, startAll, type WantedStart } from './start-batch.ts';
 

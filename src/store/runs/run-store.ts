@@ -3,13 +3,11 @@
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
 import { listActiveCalls, newestRunId, runsToFollow } from './active-calls.ts';
-import { LeftOverRuns } from './left-over-runs.ts';
 import { type DialledCall, RunDials } from './run-dials.ts';
 import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
-import { takenRuns } from './run-fencing.ts';
 import { insertNewRun } from './run-insertion.ts';
 import { listRuns } from './run-list.ts';
-import { runOwner, unplacedRuns } from './run-owners.ts';
+import { LeftOverRuns, runOwner, takenRuns, unplacedRuns } from './run-owners.ts';
 import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
   appendCallback,

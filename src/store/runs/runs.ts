@@ -3,28 +3,22 @@
 // the log: run-events.ts.
 
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
-import type { Run, RunState } from '../../model/run.ts';
+import {
+  type Run,
+  type RunChanges,
+  type RunField,
+  type RunFieldFacts,
+  type RunFields,
+  type RunState,
+  runFieldNames,
+  runFields,
+} from '../../model/run.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
-import type { RunTable } from '../db/tables.ts';
-import { isTaken } from './run-fencing.ts';
+import type { RunRow, RunTable } from '../db/tables.ts';
 
-/** Changes of a run. Contexts, logs and annotations are merged by top-level key; every other field replaces. */
-export interface RunPatch {
-  state?: Run['state'];
-  providerCallId?: string;
-  initialContext?: Record<string, unknown>;
-  gatheredContext?: Record<string, unknown>;
-  logs?: Record<string, unknown>;
-  annotations?: Record<string, unknown>;
-  usageInfo?: Record<string, unknown>;
-  costInfo?: Record<string, unknown>;
-  disposition?: string;
-  durationS?: number;
-  recordingKey?: string;
-  transcriptKey?: string;
-  startedAt?: Date;
-  endedAt?: Date;
+/** Changes of a run: of its fields as `runFields` says, and of what belongs to it. */
+export interface RunPatch extends RunChanges {
   /** False if the run has no work after its end. Default: decided by its agent. */
   hasAfterwork?: boolean;
   /** Services that worked in the call: their stored faults in the organization are cleared. */
@@ -202,96 +196,65 @@ export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed' and not is_idle`;
 }
 
-type RunRow = Omit<
-  Selectable<RunTable>,
-  | 'owner_node'
-  | 'owner_epoch'
-  | 'fenced_epochs'
-  | 'caller_number'
-  | 'called_number'
-  | 'call_tags'
-  | 'tokens'
-  | 'public_access_until'
-  | 'is_idle'
-  | 'has_afterwork'
->;
+/** Whether the row of `runs` was taken from this process: others may have closed runs of a process that was suspended
+ *  and declared dead. Its later writes to these are refused; its other runs remain its own. */
+export function isTaken({
+  epoch,
+  formerEpochs = [],
+}: Pick<StoreContext, 'epoch' | 'formerEpochs'>): RawBuilder<SqlBool> {
+  const own = [...formerEpochs, epoch];
+  // It may have returned by the death of the other process.
+  return sql<SqlBool>`coalesce(
+    runs.fenced_epochs && ${own}::bigint[] and runs.owner_epoch is distinct from ${epoch}::bigint,
+    false)`;
+}
 
 export function toRun(row: RunRow): Run {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    workflowId: row.workflow_id,
-    definitionId: row.definition_id,
-    campaignId: row.campaign_id,
-    name: row.name,
-    mode: row.mode,
-    callType: row.call_type,
-    state: row.state,
-    configurationId: row.configuration_id,
-    providerCallId: row.provider_call_id,
-    initialContext: row.initial_context,
-    gatheredContext: row.gathered_context,
-    usageInfo: row.usage_info,
-    costInfo: row.cost_info,
-    logs: row.logs,
-    annotations: row.annotations,
-    disposition: row.disposition,
-    durationS: row.duration_s,
-    recordingKey: row.recording_key,
-    transcriptKey: row.transcript_key,
-    publicAccessToken: row.public_access_token,
-    createdAt: row.created_at,
-    startedAt: row.started_at,
-    endedAt: row.ended_at,
-  };
+  return fieldsOf(runFieldNames, row);
+}
+
+/** Those fields of the run with the row. */
+export function fieldsOf<Name extends RunField>(
+  names: readonly Name[],
+  row: Pick<RunRow, RunFields[Name]['column']>,
+): Pick<Run, Name> {
+  const values: Readonly<Record<string, unknown>> = row;
+  const fields = names.map((name) => [name, values[runFields[name].column]]);
+  return Object.fromEntries(fields) as Pick<Run, Name>; // RunRow has the types of the columns.
 }
 
 const CALLBACKS_KEY = 'telephony_status_callbacks';
 const PROVIDER_STATUS = 'provider_status';
 
-/** Columns that are final once the run is completed. */
-const FINAL = { disposition: 'disposition', durationS: 'duration_s' } as const;
-/** Columns of objects that are merged by top-level key. */
-const MERGED = {
-  initialContext: 'initial_context',
-  gatheredContext: 'gathered_context',
-  logs: 'logs',
-  annotations: 'annotations',
-} as const;
-/** Columns of objects that are replaced. */
-const REPLACED = { usageInfo: 'usage_info', costInfo: 'cost_info' } as const;
-const PLAIN = {
-  providerCallId: 'provider_call_id',
-  recordingKey: 'recording_key',
-  transcriptKey: 'transcript_key',
-  startedAt: 'started_at',
-  hasAfterwork: 'has_afterwork',
-} as const;
-
 /** Assignments of an update; their right sides use the row before it. */
 function changesOf(patch: RunPatch, context: StoreContext): RawBuilder<unknown>[] {
   const changes = patch.state === undefined ? [] : stateChanges(patch.state, context);
-  for (const [field, column] of entries(FINAL)) {
-    const value = patch[field];
-    if (value === undefined) continue;
-    const name = sql.ref(column);
-    changes.push(sql`${name} = case when state = 'completed' then ${name} else ${value} end`);
-  }
   if (patch.endedAt !== undefined) changes.push(endChange(patch.endedAt, patch.durationS ?? 0));
-  for (const [field, column] of entries(MERGED)) {
-    const value = patch[field];
-    if (value === undefined) continue;
-    changes.push(sql`${sql.ref(column)} = ${sql.ref(column)} || ${jsonText(value)}::jsonb`);
-  }
-  for (const [field, column] of entries(REPLACED)) {
-    const value = patch[field];
-    if (value !== undefined) changes.push(sql`${sql.ref(column)} = ${jsonText(value)}::jsonb`);
-  }
-  for (const [field, column] of entries(PLAIN)) {
-    const value = patch[field];
-    if (value !== undefined) changes.push(sql`${sql.ref(column)} = ${value}`);
+  if (patch.hasAfterwork !== undefined) changes.push(sql`has_afterwork = ${patch.hasAfterwork}`);
+  for (const name of runFieldNames) {
+    const value = isIn(patch, name) ? patch[name] : undefined;
+    if (value !== undefined) changes.push(...fieldChange(runFields[name], value));
   }
   return changes;
+}
+
+function fieldChange({ column, kind, change }: RunFieldFacts, value: unknown) {
+  const old = sql.ref(column);
+  const next = kind === 'object' ? sql`${jsonText(value)}::jsonb` : sql`${value}`;
+  switch (change) {
+    case 'set':
+      return [sql`${old} = ${next}`];
+    case 'merge':
+      return [sql`${old} = ${old} || ${next}`];
+    case 'settle':
+      return [sql`${old} = case when state = 'completed' then ${old} else ${next} end`];
+    default:
+      return []; // `rule`: above.
+  }
+}
+
+function isIn(patch: RunPatch, name: RunField): name is keyof RunChanges {
+  return Object.hasOwn(patch, name);
 }
 
 /** The end, final once the run is completed. A wall clock that was set back during the call gives an end before the
@@ -317,8 +280,4 @@ function stateChanges(next: RunState, { node, epoch }: StoreContext): RawBuilder
     sql`owner_node = case when state = 'initialized' then ${node} else owner_node end`,
     sql`owner_epoch = case when state = 'initialized' then ${epoch} else owner_epoch end`,
   ];
-}
-
-function entries<F extends string, C extends string>(columns: Readonly<Record<F, C>>): [F, C][] {
-  return Object.entries(columns) as [F, C][]; // The constants above have no other keys.
 }

@@ -10,8 +10,15 @@ import { REPEATABLE } from '../db/checked-client.ts';
 import { jsonText } from '../db/column-values.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import { together } from '../db/together.ts';
-import type { NewRun, StartedRun } from './new-run.ts';
-import { columnsOf, type Inserted, rowOf, runsIn, runsOfIds } from './run-insertion.ts';
+import {
+  columnsOf,
+  type Inserted,
+  type NewRun,
+  rowOf,
+  runsIn,
+  runsOfIds,
+  type StartedRun,
+} from './run-insertion.ts';
 import { toRun } from './runs.ts';
 
 /** The client's idempotency key, and the hash of its request. */

@@ -8,8 +8,7 @@ import { shifted } from '../db/database-time.ts';
 import { type DueClaim, dueIds, isFollowed } from '../db/due-rows.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { TextChatTable, TextChatTurnTable } from '../db/text-chat-tables.ts';
-import type { NewRun } from './new-run.ts';
-import { insertRow } from './run-insertion.ts';
+import { insertRow, type NewRun } from './run-insertion.ts';
 import { toRun } from './runs.ts';
 import type {
   ChatLease,
@@ -19,7 +18,7 @@ import type {
   Settled,
   TextChat,
   TextChatTurn,
-} from './text-chat.ts';
+} from './text-chat-records.ts';
 
 const PENDING = 'pending_assistant_turn';
 

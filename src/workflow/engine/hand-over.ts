@@ -3,8 +3,8 @@
 // explains waits, the dialogue runner repairs answers, and the engine's own lines apologise.
 
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
+import { faultLine } from './dialogue-lines.ts';
 import { abandonRequest, startClosing } from './ending.ts';
-import { faultLine } from './fault-lines.ts';
 import {
   currentNode,
   log,

@@ -2,13 +2,13 @@
 // functions here create actions for speech and waiting.
 
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
+import type { DialogueLines } from '../../model/languages/languages.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
 import { isSayable } from '../../std/text/sayable.ts';
 import type { Graph, GraphNode } from '../graph/graph.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
 import { render } from '../variables/template.ts';
 import type { FindClip, SpokenLine } from './clip-refs.ts';
-import type { DialogueLines } from './default-lines.ts';
 import type { DialogueAction } from './dialogue-events.ts';
 import { addEntry } from './history.ts';
 import type { DialogueState } from './state.ts';

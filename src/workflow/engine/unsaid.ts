@@ -1,7 +1,7 @@
 // Answers without audio: the voice cannot speak the text (another script, symbols alone), or it fails. A fixed line
 // replaces the answer; if that has no audio either, the agent transfers the caller or ends the call.
 
-import { faultLine } from './fault-lines.ts';
+import { faultLine } from './dialogue-lines.ts';
 import { takeFault } from './hand-over.ts';
 import { entryOf } from './history.ts';
 import { currentNode, type Step, say } from './step.ts';

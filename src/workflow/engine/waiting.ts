@@ -1,11 +1,18 @@
-// Lines that explain a wait or an outage to the caller, and how often they are said. The medium reports the wait.
+// Waits. The caller waits: lines that explain it, or an outage, and how often they are said; the medium reports the wait.
+// The caller asks the agent to wait: it is silent, says after a while that it is still there, and continues when the
+// caller speaks.
 
+import { isWaitPhrase } from '../../model/control-phrases.ts';
+import { trustIn } from '../../model/word-trust.ts';
 import { hasPerson } from './hand-over.ts';
-import { rendered, type Step, say } from './step.ts';
+import type { CallerTurnEvent } from './policy.ts';
+import { currentNode, rendered, type Step, say } from './step.ts';
 import { transferUnderWay } from './tool-results.ts';
 
 /** Lines of one turn: the first line, and three more in half a minute. The waiting tone continues behind them. */
 const LINES_MAX = 4;
+/** Silences before the agent may say goodbye: half a minute with the default idle time. */
+const SILENCES = 3;
 
 /** The caller has waited in silence. */
 export function explainWait(step: Step): void {
@@ -67,4 +74,31 @@ function firstLine(step: Step): string {
 
 function firstLines({ waitPhrases, lines }: Step): readonly string[] {
   return waitPhrases.length > 0 ? waitPhrases : lines.oneMoment;
+}
+
+/** Whether the whole turn asks the agent to wait. */
+export function asksToWait(step: Step, { text, source, confidence }: CallerTurnEvent): boolean {
+  if (source !== 'speech' || trustIn(confidence) === 'reject') return false;
+  return isWaitPhrase(text, currentNode(step).language);
+}
+
+/** Accepts the next silences, as the caller asked for them. */
+export function bePatient({ state }: Step): void {
+  state.patience = SILENCES;
+}
+
+/** Says that the agent waits. */
+export function promiseToWait(step: Step): void {
+  const { interruptible } = currentNode(step);
+  say(step, { kind: 'reply', text: step.lines.waiting, interruptible });
+}
+
+/** Handles a silence that the caller has asked for. False if it is another one. */
+export function waitOn(step: Step): boolean {
+  const { state, lines } = step;
+  const left = state.patience ?? 0;
+  if (left === 0) return false;
+  state.patience = left - 1;
+  say(step, { kind: 'idle', text: lines.stillHere, interruptible: true });
+  return true;
 }

@@ -16,7 +16,6 @@ import { isObject } from '../../std/json.ts';
 import { editsBetween, isNear } from '../../std/text/near-name.ts';
 import { nodeTypeOf } from '../nodes/registry.ts';
 import { edgeData } from './edge-data.ts';
-import { CONFIGURATION_ALIASES, EDGE_ALIASES, NODE_ALIASES } from './key-aliases.ts';
 
 /** Keys of an object and items of a list that are examined; an agent that is written by hand has fewer. */
 const KEYS_MAX = 200;
@@ -188,3 +187,85 @@ function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
   }
   return inner;
 }
+
+/** Other names of a step's keys, as people and other products write them. Nothing reads a value under one of them. */
+const stepAliases: Aliases = {
+  system_prompt: 'prompt',
+  instructions: 'prompt',
+  tools: 'tool_uuids',
+  tool_ids: 'tool_uuids',
+  documents: 'document_uuids',
+  document_ids: 'document_uuids',
+  knowledge_base: 'document_uuids',
+  interruptible: 'allow_interrupt',
+  allow_interruptions: 'allow_interrupt',
+  variables: 'extraction_variables',
+  llm: 'model_overrides.llm',
+  stt: 'model_overrides.stt',
+  tts: 'model_overrides.tts',
+};
+
+/** Other names of a node's keys, by the name of the node type. */
+const NODE_ALIASES: Readonly<Record<string, Aliases>> = {
+  startCall: {
+    ...stepAliases,
+    greeting_message: 'greeting',
+    greeting_text: 'greeting',
+    first_message: 'greeting',
+    initial_message: 'greeting',
+    welcome_message: 'greeting',
+    recording_id: 'greeting_recording_id',
+  },
+  agentNode: stepAliases,
+  endCall: stepAliases,
+  globalNode: { system_prompt: 'prompt', instructions: 'prompt' },
+  trigger: { path: 'trigger_path' },
+  webhook: {
+    url: 'endpoint_url',
+    uri: 'endpoint_url',
+    endpoint: 'endpoint_url',
+    webhook_url: 'endpoint_url',
+    method: 'http_method',
+    headers: 'custom_headers',
+    body: 'payload_template',
+    payload: 'payload_template',
+    credential: 'credential_uuid',
+    credential_id: 'credential_uuid',
+  },
+  qa: {
+    enabled: 'qa_enabled',
+    prompt: 'qa_system_prompt',
+    system_prompt: 'qa_system_prompt',
+    min_call_duration: 'qa_min_call_duration',
+    voicemail_calls: 'qa_voicemail_calls',
+    sample_rate: 'qa_sample_rate',
+    use_workflow_llm: 'qa_use_workflow_llm',
+    provider: 'qa_provider',
+    model: 'qa_model',
+    api_key: 'qa_api_key',
+    endpoint: 'qa_endpoint',
+  },
+};
+
+const EDGE_ALIASES: Aliases = {
+  name: 'label',
+  description: 'condition',
+  speech: 'transition_speech',
+};
+
+const CONFIGURATION_ALIASES: Aliases = {
+  max_duration: 'max_call_duration',
+  call_duration: 'max_call_duration',
+  max_call_duration_seconds: 'max_call_duration',
+  idle_timeout: 'max_user_idle_timeout',
+  user_idle_timeout: 'max_user_idle_timeout',
+  language: 'agent_language',
+  ambient_noise: 'ambient_noise_configuration',
+  voicemail: 'voicemail_detection',
+  transcript: 'transcript_configuration',
+  keywords: 'dictionary',
+  vocabulary: 'dictionary',
+  llm: 'model_overrides.llm',
+  stt: 'model_overrides.stt',
+  tts: 'model_overrides.tts',
+};

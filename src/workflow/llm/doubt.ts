@@ -3,7 +3,7 @@
 
 import { trustIn, type WordTrust } from '../../model/word-trust.ts';
 import { wordCount } from '../../std/text/unspaced-text.ts';
-import { fillLine } from '../engine/default-lines.ts';
+import { fillLine } from '../engine/dialogue-lines.ts';
 import { startClosing } from '../engine/ending.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';
 import { currentNode, type Step, say } from '../engine/step.ts';

@@ -9,11 +9,17 @@ import type { DialogueState } from '../engine/state.ts';
 import type { Step } from '../engine/step.ts';
 import { hasWords } from '../engine/unsaid.ts';
 import { sayFallbackLine, speaksOnly } from './llm-policy.ts';
-import { maskRefused } from './refused-history.ts';
 import { startToolCalls, TOOL_CALLS_MAX } from './tool-calls.ts';
 
 /** Consecutive failures after which the agent gives up. */
 const FAILURES_MAX = 2;
+
+/** Consecutive refusals that are masked. After more the instructions of the agent are at fault: masks do not help. */
+const REFUSALS_MAX = 4;
+
+const MASKED_WORDS = '(The caller said something that must not be discussed.)';
+const MASKED_ANSWER = '(left out)';
+const MASKED_RESULT = 'The content of this result must not be discussed.';
 
 type Answered = Extract<DialogueEvent, { type: 'model-answered' }>;
 type Failed = Extract<DialogueEvent, { type: 'model-failed' }>;
@@ -104,4 +110,31 @@ function emptyReason({ state }: Step): 'empty' | 'done' {
 function hasWorked(content: string): boolean {
   const result = parseJson(content);
   return isObject(result) && result['status'] === 'success';
+}
+
+/** Masks parts of the history that a model or its content filter refuses. They stay in every later request, so that one
+ *  sentence of the caller would end the call; the run's transcript keeps them. Masks what is new since the last answer; after a second refusal in a row all of the history. False if masks do not
+ *  help: after too many refusals, and if a service refuses requests of which it has answered none. */
+function maskRefused({ state }: Step, refused: 'content' | 'request'): boolean {
+  const accepted = state.history.findLastIndex(
+    (entry) => entry.role === 'assistant' && entry.isAccepted === true,
+  );
+  if (refused === 'request' && accepted < 0) return false;
+  const refusals = (state.refusals ?? 0) + 1;
+  state.refusals = refusals;
+  if (refusals > REFUSALS_MAX) return false;
+  const from = refusals > 1 ? 0 : accepted + 1;
+  for (const entry of state.history.slice(from)) {
+    if (entry.role === 'user') entry.text = MASKED_WORDS;
+    else if (entry.role === 'tool') entry.content = maskedResult(entry.content);
+    else if (refusals > 1 && (entry.text ?? '') !== '') entry.text = MASKED_ANSWER;
+  }
+  return true;
+}
+
+/** The result without its content: whether the tool has worked must not be lost. */
+function maskedResult(content: string): string {
+  const result = parseJson(content);
+  const status = isObject(result) ? result['status'] : undefined;
+  return JSON.stringify({ ...(status !== undefined && { status }), note: MASKED_RESULT });
 }

@@ -1,20 +1,26 @@
-// The policy with a language model: in every node it sends the node's prompt, with tools and edges as functions.
-// llm-answer.ts handles the answers. Source: contract §8.1-§8.6.
+// The policy with a language model: in every node it sends the node's prompt, with its tools and one function per edge.
+// llm-answer.ts handles the answers. Source: contract §5.4, §8.1-§8.6.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
 import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
+import type { LlmMessage, LlmTool } from '../../model/llm-message.ts';
+import { hasTransitionLine } from '../engine/clip-lines.ts';
 import { abandonRequest } from '../engine/ending.ts';
-import { addEntry } from '../engine/history.ts';
-import { asksToWait, bePatient, promiseToWait } from '../engine/patience.ts';
+import { addEntry, messagesOf } from '../engine/history.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import type { GeneratePurpose } from '../engine/state.ts';
-import { currentNode, newId, newUtterance, type Step, say } from '../engine/step.ts';
+import { currentNode, newId, newUtterance, rendered, type Step, say } from '../engine/step.ts';
+import { asksToWait, bePatient, promiseToWait } from '../engine/waiting.ts';
+import { edgeFunction } from '../graph/edge-function.ts';
+import type { GraphEdge, GraphNode } from '../graph/graph.ts';
 import { nodeExpectation } from '../scripted/node-grammar.ts';
 import { believes } from './doubt.ts';
-import { nodeTools, promptMessages } from './prompt.ts';
 
 /** Requests without words of the caller in between, which stops a model that runs in a cycle. */
 const GENERATIONS_MAX = 6;
+
+/** Characters of the next node's prompt, enough to begin its step; the step itself has all of it. */
+const NEXT_PROMPT_CHARACTERS_MAX = 1_000;
 
 const SPEAK_FIRST = '(Nobody has spoken yet. Open the conversation.)';
 const ASK_PRESENCE = '(The caller has been silent. Ask briefly whether they are still there.)';
@@ -153,4 +159,41 @@ export function speaksOnly(purpose: GeneratePurpose): boolean {
 function sayAgain(step: Step): void {
   const { interruptible } = currentNode(step);
   say(step, { kind: 'fallback', text: step.lines.sayAgain, interruptible });
+}
+
+/** The global prompt if the node includes it, a blank line, the node's prompt; both rendered. */
+function systemPrompt(step: Step, node: GraphNode): string {
+  const own = rendered(step, node.prompt);
+  const { globalPrompt } = step.graph;
+  if (globalPrompt === undefined || !node.addGlobalPrompt) return own;
+  return `${rendered(step, globalPrompt)}\n\n${own}`;
+}
+
+function promptMessages(step: Step, node: GraphNode, instruction?: string): LlmMessage[] {
+  return [
+    { role: 'system', content: systemPrompt(step, node) },
+    ...messagesOf(step.state, instruction),
+  ];
+}
+
+/** The node's tools, then one function per edge. */
+function nodeTools(step: Step, node: GraphNode): LlmTool[] {
+  return [
+    ...(step.tools.get(node.id) ?? []).map((tool) => tool.function),
+    ...node.edges.map((edge) => edgeFunction(edge.label, edgeDescription(step, edge))),
+  ];
+}
+
+/** The edge's condition with the prompt of the next node, so that the model can move and speak for it in one answer. */
+function edgeDescription(step: Step, edge: GraphEdge): string {
+  const target = step.graph.nodes.get(edge.target);
+  if (target === undefined) return edge.condition;
+  if (hasTransitionLine(step, edge)) {
+    return `${edge.condition}\nSay nothing yourself when you call this: a fixed line is spoken.`;
+  }
+  const next = rendered(step, target.prompt).slice(0, NEXT_PROMPT_CHARACTERS_MAX);
+  const how = target.endsCall
+    ? 'The call ends after this. Say your closing words in the same answer as this call.'
+    : 'In the same answer as this call, say what the caller should hear next.';
+  return `${edge.condition}\n${how} The next step is: ${next}`;
 }

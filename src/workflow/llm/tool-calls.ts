@@ -16,8 +16,8 @@ import { currentNode, log, newId, type Step, templateContext } from '../engine/s
 import { finishToolCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
 import { edgeFunctionName } from '../graph/edge-function.ts';
 import type { GraphEdge } from '../graph/graph.ts';
-import { failureOf } from '../tools/http-status.ts';
 import type { OfferedFunction } from '../tools/offered-functions.ts';
+import { failureOf } from '../tools/tool-request-builder.ts';
 import { generate, waitForCaller } from './llm-policy.ts';
 import { sayPreToolMessage } from './tool-announcement.ts';
 import {

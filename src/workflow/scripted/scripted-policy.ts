@@ -2,9 +2,9 @@
 // input. Uncertain input is asked for again. understanding.ts interprets a turn, confirmation.ts asks yes or no,
 // traversal.ts moves on; this file joins them.
 
-import { asksToWait, bePatient, promiseToWait } from '../engine/patience.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import { currentNode, say } from '../engine/step.ts';
+import { asksToWait, bePatient, promiseToWait } from '../engine/waiting.ts';
 import { confirmTurn } from './confirmation.ts';
 import {
   alwaysEdge,

@@ -2,9 +2,10 @@
 // words around the author's own: a node's menu and its questions.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
+import type { DialogueLines } from '../../model/languages/languages.ts';
 import { isSayable } from '../../std/text/sayable.ts';
 import type { SpokenLine } from '../engine/clip-refs.ts';
-import { type DialogueLines, fillLine } from '../engine/default-lines.ts';
+import { fillLine } from '../engine/dialogue-lines.ts';
 import { startClosing } from '../engine/ending.ts';
 import { expectInput, followEdge } from '../engine/node-transition.ts';
 import { currentNode, rendered, type Step, say } from '../engine/step.ts';

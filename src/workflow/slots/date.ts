@@ -1,6 +1,6 @@
-// A day of the year: "the twenty third of March", "March 23rd, 2027", "tomorrow", "2027-03-23". The value is
-// `2027-03-23`. Without a year: the next such day from today (UTC) on. Dates are confirmed by the caller before
-// they count.
+// Days. A day of the year: "the twenty third of March", "March 23rd, 2027", "tomorrow", "2027-03-23". The value is
+// `2027-03-23`. Without a year: the next such day from today (UTC) on. Dates are confirmed by the caller before they count.
+// A day of the week: the value is its English name in lower case.
 
 import { ordinalAt, smallNumberAt } from './cardinal.ts';
 import type { SlotMatch } from './tokens.ts';
@@ -19,6 +19,24 @@ const MONTHS = [
   'november',
   'december',
 ];
+const WEEKDAYS: Record<string, string> = {
+  monday: 'monday',
+  mon: 'monday',
+  tuesday: 'tuesday',
+  tues: 'tuesday',
+  tue: 'tuesday',
+  wednesday: 'wednesday',
+  wed: 'wednesday',
+  thursday: 'thursday',
+  thurs: 'thursday',
+  thu: 'thursday',
+  friday: 'friday',
+  fri: 'friday',
+  saturday: 'saturday',
+  sat: 'saturday',
+  sunday: 'sunday',
+  sun: 'sunday',
+};
 const DAY_MS = 86_400_000;
 /** Years within which a day like 29 February occurs. */
 const YEARS_AHEAD_MAX = 8;
@@ -135,4 +153,18 @@ function foundOn(date: Date, now: number, from: number, to: number): SlotMatch {
   const thisYear = date.getUTCFullYear() === new Date(now).getUTCFullYear();
   const spoken = thisYear ? day : `${day}, ${date.getUTCFullYear()}`;
   return { value: date.toISOString().slice(0, 10), spoken, from, to };
+}
+
+export function findWeekdays(words: readonly string[]): SlotMatch[] {
+  return words.flatMap((word, index) => {
+    const singular = word.replace(/'?s$/, '');
+    const name = weekdayOf(word) ?? weekdayOf(singular);
+    if (name === undefined) return [];
+    const spoken = name.charAt(0).toUpperCase() + name.slice(1);
+    return [{ value: name, spoken, from: index, to: index + 1 }];
+  });
+}
+
+function weekdayOf(word: string): string | undefined {
+  return Object.hasOwn(WEEKDAYS, word) ? WEEKDAYS[word] : undefined;
 }

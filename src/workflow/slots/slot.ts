@@ -2,14 +2,12 @@
 
 import type { SlotType } from '../../model/expected-input.ts';
 import type { SlotHint } from '../nodes/fields.ts';
-import { findDates } from './date.ts';
-import { findDigits } from './digits.ts';
+import { findNumbers } from './cardinal.ts';
+import { findDates, findWeekdays } from './date.ts';
 import { findMoney } from './money.ts';
-import { findNumbers } from './number.ts';
-import { findSpellings } from './spelling.ts';
+import { findDigits, findSpellings } from './spelling.ts';
 import { findTimes } from './time.ts';
 import { type SlotMatch, slotWords } from './tokens.ts';
-import { findWeekdays } from './weekday.ts';
 import { parseYesNo } from './yes-no.ts';
 
 /** Number of digits from which an entry is confirmed before it counts. */

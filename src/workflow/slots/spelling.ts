@@ -1,20 +1,69 @@
-// Letters and digits spoken one by one: "a b c", "alpha bravo", "double s", "b as in bravo". The value is in
-// capitals. A single letter is no spelling: "a" and "I" are words.
+// Characters spoken one by one. Digits, as in a code or a telephone number: "five five five one two", "double seven",
+// "triple oh", "twenty three", "5 5 5"; the value is a string: leading zeros count. Letters and digits: "a b c", "alpha
+// bravo", "double s", "b as in bravo"; the value is in capitals. A single letter is no spelling: "a" and "I" are words.
 
-import { unitOf } from './cardinal.ts';
+import { smallNumberAt, unitOf } from './cardinal.ts';
 import type { SlotMatch } from './tokens.ts';
 
+/** Words for digits in addition to zero..nine. */
+const ZEROS = new Set(['oh', 'o', 'nought', 'naught', 'nil']);
+const TIMES: Record<string, number> = { double: 2, triple: 3, treble: 3 };
 const ALPHABET = (
   'alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november ' +
   'oscar papa quebec romeo sierra tango uniform victor whiskey whisky xray yankee zulu zed zee'
 ).split(' ');
 const LETTERS_MIN = 2;
 
+/** Every longest run of digits. */
+export function findDigits(words: readonly string[]): SlotMatch[] {
+  const found: SlotMatch[] = [];
+  for (let from = 0; from < words.length; ) {
+    const run = digitRun(words, from);
+    if (run.to > from) {
+      const spoken = [...run.digits].join(' ');
+      found.push({ value: run.digits, spoken, from, to: run.to });
+    }
+    from = Math.max(run.to, from + 1);
+  }
+  return found;
+}
+
+function digitRun(words: readonly string[], from: number): { digits: string; to: number } {
+  let digits = '';
+  let to = from;
+  for (;;) {
+    const next = digitsAt(words, to);
+    if (next === undefined) return { digits, to };
+    digits += next.digits;
+    to = next.to;
+  }
+}
+
+function digitsAt(
+  words: readonly string[],
+  at: number,
+): { digits: string; to: number } | undefined {
+  const word = words[at];
+  if (word === undefined) return undefined;
+  if (/^\d+$/.test(word)) return { digits: word, to: at + 1 };
+  if (ZEROS.has(word)) return { digits: '0', to: at + 1 };
+  const times = Object.hasOwn(TIMES, word) ? TIMES[word] : undefined;
+  if (times !== undefined) {
+    const digit = digitsAt(words, at + 1);
+    return digit?.digits.length === 1
+      ? { digits: digit.digits.repeat(times), to: digit.to }
+      : undefined;
+  }
+  const small = smallNumberAt(words, at);
+  return small === undefined ? undefined : { digits: String(small.value), to: small.to };
+}
+
 interface Letters {
   text: string;
   to: number;
 }
 
+/** Every run of letters and digits. */
 export function findSpellings(words: readonly string[]): SlotMatch[] {
   const found: SlotMatch[] = [];
   for (let from = 0; from < words.length; ) {

@@ -1,5 +1,5 @@
-// Builds a tool's request from arguments, presets and the call's contexts. Pure: call/ sends it and adds the
-// credential's headers. Source: contract §8.7.
+// Builds a tool's request from arguments, presets and the call's contexts, and says what the status of its answer means.
+// Pure: call/ sends it and adds the credential's headers. Source: contract §8.7.
 
 import { renderObject } from '../variables/template-object.ts';
 import type { ToolContext, ToolValues } from './parameters.ts';
@@ -69,4 +69,12 @@ function addQuery(url: URL, values: ToolValues): void {
   });
   if (query.length === 0) return;
   url.search = [url.search.slice(1), ...query].filter((part) => part !== '').join('&');
+}
+
+/** Why the request failed, for the model and the author; undefined for a success. */
+export function failureOf(status: number): string | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  if (status >= 500) return `The server failed (status ${status}).`;
+  if (status >= 400) return `The server refused the request (status ${status}).`;
+  return `The server redirects the request, and redirects are not followed (status ${status}).`;
 }

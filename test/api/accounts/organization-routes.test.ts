@@ -1,7 +1,7 @@
 // The organization and the user who ask. Source: contract §3.5 and §8.9.
 
 import { describe, expect, it } from 'vitest';
-import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
+import { llmServices } from '../../../src/model/speech-services/services.ts';
 import { workflowConfigurations } from '../../../src/model/workflow.ts';
 import { smallWorkflow, withApi } from '../served.ts';
 

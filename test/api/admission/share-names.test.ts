@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { ShareNames } from '../../../src/api/admission/share-names.ts';
+import { ShareNames } from '../../../src/api/admission/admission.ts';
 
 /** What is read of a request. */
 function requestOf(headers: Record<string, string>, organizationId?: string): FastifyRequest {

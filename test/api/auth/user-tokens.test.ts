@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { decodeJwt, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { UserTokens } from '../../../src/api/auth/user-tokens.ts';
+import { UserTokens } from '../../../src/api/auth/access.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 const KEY = Buffer.alloc(32, 1);

@@ -2,7 +2,7 @@
 // faults of the service. Source: contract §11.1.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { TextChatService } from '../../../src/call/chat/text-chat-service.ts';
+import type { TextChatService } from '../../../src/call/chat/text-chat.ts';
 import { type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
 import { withApi } from '../served.ts';
 import { talking } from '../talking-workflow.ts';

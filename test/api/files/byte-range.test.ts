@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byteRange } from '../../../src/api/files/byte-range.ts';
+import { byteRange } from '../../../src/api/files/download-routes.ts';
 
 describe('a Range header', () => {
   it.each([

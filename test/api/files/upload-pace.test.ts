@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { UploadPace } from '../../../src/api/files/upload-pace.ts';
+import { UploadPace } from '../../../src/api/files/upload-routes.ts';
 import { PieceCount } from '../../../src/api/http/piece-count.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 

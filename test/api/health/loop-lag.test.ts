@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { EventLoopLagMeter } from '../../../src/api/health/loop-lag.ts';
+import { EventLoopLagMeter } from '../../../src/api/health/load-routes.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CheckSlots } from '../../../src/api/model-configurations/check-slots.ts';
+import { CheckSlots } from '../../../src/api/model-configurations/configuration-checks.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 function rig() {

@@ -1,7 +1,7 @@
 // Texts of errors in the API's description: their facts are those that the error has, not those of another one.
 
 import { describe, expect, it } from 'vitest';
-import { exampleFacts } from '../../../src/api/openapi/example-facts.ts';
+import { exampleFacts } from '../../../src/api/openapi/error-responses.ts';
 import { type ErrorCode, errorText } from '../../../src/errors/gateway-error.ts';
 import { withApi } from '../served.ts';
 

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvLine } from '../../../src/api/reports/csv.ts';
+import { csvLine } from '../../../src/api/reports/run-report.ts';
 
 describe('a line of CSV', () => {
   it('is read back as it was, whatever is in its fields', () => {

@@ -3,7 +3,7 @@
 
 import { beforeEach } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
-import type { NewRun } from '../../../src/store/runs/new-run.ts';
+import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
 import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { type Served, smallWorkflow } from '../served.ts';
 

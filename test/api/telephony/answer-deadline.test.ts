@@ -1,7 +1,7 @@
 // The answer to a call's webhook comes before the provider gives the call up, whatever the gateway waits for.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { answerInTime } from '../../../src/api/telephony/answer-deadline.ts';
+import { answerInTime } from '../../../src/api/telephony/provider-webhook-routes.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { createProviders } from '../../../src/telephony/registry/registry.ts';

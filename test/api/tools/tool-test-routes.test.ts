@@ -1,7 +1,7 @@
 // Tools that are tried out. Source: contract §10.1, §8.7.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { credentialHeadersFrom } from '../../../src/call/session/dialogue/credential-headers.ts';
+import { credentialHeadersFrom } from '../../../src/call/session/dialogue/tool-request.ts';
 import { createGuardedHttp } from '../../../src/egress/guarded-http.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SampleRateHz } from '../../../src/audio/pcm.ts';
-import { compiledFilters } from '../../../src/audio/resample/resample-compiled.ts';
 import { designPhases, WEIGHT_ONE } from '../../../src/audio/resample/resample-filter.ts';
 import { portableFilter } from '../../../src/audio/resample/resample-portable.ts';
-import { createResampler } from '../../../src/audio/resample/resampler.ts';
+import { compiledFilters, createResampler } from '../../../src/audio/resample/resampler.ts';
 import { loadAddon, loadWasm } from '../../../src/runtime/native-kernels.ts';
 import { rounds } from '../../rounds.ts';
 import { buildAddon, compiler } from '../../runtime/built-addon.ts';

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compiledVadKernel } from '../../../src/audio/vad/vad-compiled.ts';
 import {
   BATCH_MAX,
   CONTEXT_SAMPLES,
@@ -11,6 +10,7 @@ import {
   type VadKernel,
   WINDOW_SAMPLES,
 } from '../../../src/audio/vad/vad-kernel.ts';
+import { compiledVadKernel } from '../../../src/audio/vad/vad-loader.ts';
 import { portableVadKernel } from '../../../src/audio/vad/vad-portable.ts';
 import { loadAddon, loadWasm } from '../../../src/runtime/native-kernels.ts';
 import { rounds } from '../../rounds.ts';

@@ -6,7 +6,7 @@ import { textChatsOf } from '../../../src/app/call-parts.ts';
 import { TURN_MS_MAX } from '../../../src/call/chat/text-chat-work.ts';
 import { RunClosing } from '../../../src/call/end/closing/run-closing.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
-import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
+import { openLanguageModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import {

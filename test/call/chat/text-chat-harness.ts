@@ -2,15 +2,14 @@
 
 import { expect, vi } from 'vitest';
 import { type TextChatParts, textChatsOf } from '../../../src/app/call-parts.ts';
-import type { TextChats } from '../../../src/call/chat/text-chat.ts';
-import type { TextChatId } from '../../../src/call/chat/text-chat-service.ts';
+import type { TextChatId, TextChats } from '../../../src/call/chat/text-chat.ts';
 import { RunClosing } from '../../../src/call/end/closing/run-closing.ts';
 import { EventLog } from '../../../src/call/events/event-log.ts';
 import { createGuardedHttp } from '../../../src/egress/guarded-http.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
 import type { LanguageModel } from '../../../src/speech/llm/llm.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import type { TextChat } from '../../../src/store/runs/text-chat.ts';
+import type { TextChat } from '../../../src/store/runs/text-chat-records.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
 import { gatewayModel } from '../../fakes/gateway-speech.ts';
 import type { TestStore } from '../../store/engines.ts';

@@ -6,7 +6,7 @@ import { OrganizationModels } from '../../../src/call/start/setup/organization-s
 import { LanguageModels } from '../../../src/speech/language-models.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import type { TextChat } from '../../../src/store/runs/text-chat.ts';
+import type { TextChat } from '../../../src/store/runs/text-chat-records.ts';
 import {
   type FakeOpenAiServer,
   failure,

@@ -2,7 +2,7 @@
 // Source: contract §8.7, §11.1.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TextChat } from '../../../src/store/runs/text-chat.ts';
+import type { TextChat } from '../../../src/store/runs/text-chat-records.ts';
 import { withStore } from '../../store/engines.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';
 import { definition, edge, end, start } from '../../workflow/definitions.ts';

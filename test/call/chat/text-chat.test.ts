@@ -4,7 +4,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CHARACTERS_MAX, TURNS_MAX } from '../../../src/call/chat/text-chat.ts';
-import type { TextChat } from '../../../src/store/runs/text-chat.ts';
+import type { TextChat } from '../../../src/store/runs/text-chat-records.ts';
 import { rounds } from '../../rounds.ts';
 import { withStore } from '../../store/engines.ts';
 import { agent, definition, edge, end, start } from '../../workflow/definitions.ts';

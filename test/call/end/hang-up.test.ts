@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
-import type { NewRun } from '../../../src/store/runs/new-run.ts';
+import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
 import { CALL, chat, withCallHarness } from '../call-harness.ts';
 import { idleRun, newRunOf } from '../idle-run.ts';
 

@@ -1,7 +1,7 @@
 // A call whose conversation becomes longer than its language model takes: the service refuses it with status 400.
 
 import { expect, it } from 'vitest';
-import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
+import { openLanguageModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/services/openai-server.ts';
 import { withCallHarness } from '../call-harness.ts';
 import { withToolsAnd } from './tools-harness.ts';

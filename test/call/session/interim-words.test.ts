@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InterimWords } from '../../../src/call/session/interim-words.ts';
+import { InterimWords } from '../../../src/call/session/live-reports.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 function interim({ isWatched = true } = {}) {

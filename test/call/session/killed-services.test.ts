@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Run } from '../../../src/model/run.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import type { LlmRequest } from '../../../src/speech/llm/llm.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { SpeechPlan } from '../../../src/speech/speech-plan.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';

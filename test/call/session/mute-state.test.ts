@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FeedbackItem } from '../../../src/call/events/realtime-feedback.ts';
-import { MuteState } from '../../../src/call/session/mute-state.ts';
+import { MuteState } from '../../../src/call/session/live-reports.ts';
 import { INITIAL_STATE } from '../../../src/workflow/engine/state.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { type RestServer, startRestServer } from '../../telephony/provider/rest-server.ts';

@@ -1,11 +1,11 @@
 // A call whose agent changes its language at an edge: two recognisers, two voices and two models in one conversation.
 
 import { describe, expect, it } from 'vitest';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import type { SpeechPlan } from '../../../src/speech/speech-plan.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
-import { linesFor } from '../../../src/workflow/engine/language-lines.ts';
+import { linesFor } from '../../../src/workflow/engine/dialogue-lines.ts';
 import { framesOf } from '../../fakes/call/spoken-words.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

@@ -3,11 +3,11 @@
 // stood in the usage of those that had done nothing.
 
 import { expect, it } from 'vitest';
-import { CallReports } from '../../../src/speech/call-reports.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
-import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import type { ServiceChange } from '../../../src/speech/service/service-reports.ts';
+import { CallReports } from '../../../src/speech/speech-services.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

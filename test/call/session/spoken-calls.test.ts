@@ -4,12 +4,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
 import type { WorkflowDefinition } from '../../../src/model/workflow.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
-import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
+import type { ServiceChange } from '../../../src/speech/service/service-reports.ts';
 import { missingLibraries } from '../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { FLITE_VOICES } from '../../../src/speech/tts/flite/flite.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
-import { ENGLISH_LINES, fillLine } from '../../../src/workflow/engine/default-lines.ts';
+import { ENGLISH_LINES, fillLine } from '../../../src/workflow/engine/dialogue-lines.ts';
 import { type Judge, openJudge, promptsOf } from '../../bench/recognition/judged-words.ts';
 import { FakeTts } from '../../fakes/speech-services.ts';
 import { render } from '../../pipeline/real-call.ts';

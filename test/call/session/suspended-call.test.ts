@@ -1,7 +1,7 @@
 // Calls on hold, and calls whose media are interrupted: the silence after them is explained as any other.
 
 import { describe, expect, it } from 'vitest';
-import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
+import { ENGLISH_LINES } from '../../../src/workflow/engine/dialogue-lines.ts';
 import { type CallHarness, chat, withCallHarness } from '../call-harness.ts';
 import { ScriptedModel } from '../scripted-model.ts';
 import { EXTENSION, mediaOf, withPbx } from '../start/inbound/pbx-harness.ts';

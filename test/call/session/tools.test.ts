@@ -4,10 +4,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { feedbackItems } from '../../../src/call/events/realtime-feedback.ts';
-import { credentialHeadersFrom } from '../../../src/call/session/dialogue/credential-headers.ts';
+import { credentialHeadersFrom } from '../../../src/call/session/dialogue/tool-request.ts';
 import { createGuardedHttp } from '../../../src/egress/guarded-http.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
-import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
+import { openLanguageModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import {

@@ -4,7 +4,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import type { LlmRequest } from '../../../src/speech/llm/llm.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { faultyModel, type Script } from '../../fakes/call/faulty-model.ts';
 import { FakeStt, FakeTts } from '../../fakes/speech-services.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OverloadControl } from '../../../src/call/start/overload-control.ts';
+import { OverloadControl } from '../../../src/call/start/call-intake.ts';
 import {
   callLoad,
   loopDelaySeconds,

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { withClosing } from '../../../src/app/call-parts.ts';
-import { leftDestinations } from '../../../src/call/end/closing/left-destinations.ts';
+import { leftDestinations } from '../../../src/call/end/closing/cut-off-call.ts';
 import { CrashRecovery } from '../../../src/call/end/crash-recovery.ts';
 import { EventLog } from '../../../src/call/events/event-log.ts';
 import type { Run } from '../../../src/model/run.ts';

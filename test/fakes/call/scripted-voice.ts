@@ -1,5 +1,5 @@
-// The voice inside a fake of a synthesiser: 60 ms of tone for each character, in pieces, and when it goes wrong. One for
-// each utterance. The fakes of the services put it into their protocols.
+// The voice inside a fake of a synthesiser: 60 ms of tone for each character, in pieces, and when it goes wrong. One
+// for each utterance. The fakes of the services put it into their protocols.
 
 import { ulaw } from '../../../src/audio/companding.ts';
 import type { WordTiming } from '../../../src/speech/tts/tts.ts';
@@ -7,8 +7,8 @@ import type { Clock } from '../../../src/std/clock.ts';
 import { hum } from '../speech-services.ts';
 
 export const MS_PER_CHARACTER = 60;
-/** Has the level in the telephone band to which voices are brought (tts/voice-level.ts): samples arrive unchanged, and
- *  with them the marks that load measurements write into them. */
+/** Has the level in the telephone band to which voices are brought (tts/service-voice.ts): samples arrive unchanged,
+ *  and with them the marks that load measurements write into them. */
 const AMPLITUDE = 6_400;
 
 export interface VoiceFaults {

@@ -2,11 +2,11 @@
 // finalize, results. Unknown parameters and messages end the session.
 
 import type { IncomingMessage } from 'node:http';
-import type { SttPreset } from '../../../src/model/speech-services/schemas/described-stt.ts';
 import type { HeardWord } from '../call/spoken-words.ts';
 import type { Refusal } from '../services/service-socket.ts';
 import type { Protocol, SttSession } from '../services/stt-server.ts';
 import { gladiaProtocol } from './gladia-server.ts';
+import type { SttPreset } from './presets.ts';
 import { codesOf, type Message, Recognizing, seconds, textOf } from './recognizing.ts';
 
 class Cartesia extends Recognizing {

@@ -3,7 +3,6 @@
 
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { TtsPreset } from '../../../src/model/speech-services/schemas/described-tts.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import { ScriptedVoice, type VoiceFaults, type VoicePiece } from '../call/scripted-voice.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type SocketService,
   startSocketService,
 } from '../services/service-socket.ts';
+import type { TtsPreset } from './presets.ts';
 
 export interface VoiceServer extends SocketService {
   faults: VoiceFaults & { refuse?: Refusal };

@@ -5,9 +5,11 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { retirementNotice, retirementOf } from '../../../src/model/speech-services/retirements.ts';
-import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
-import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
-import { ttsServices } from '../../../src/model/speech-services/schemas/tts.ts';
+import {
+  llmServices,
+  sttServices,
+  ttsServices,
+} from '../../../src/model/speech-services/services.ts';
 import { dayAfter } from '../../../src/std/calendar-day.ts';
 
 /** Days for which a release's models must last. */

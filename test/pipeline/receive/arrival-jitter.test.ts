@@ -2,8 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { l16 } from '../../../src/codec/l16.ts';
-import { ArrivalJitter } from '../../../src/pipeline/receive/arrival-jitter.ts';
-import { Depacketizer } from '../../../src/pipeline/receive/depacketizer.ts';
+import { ArrivalJitter, Depacketizer } from '../../../src/pipeline/receive/depacketizer.ts';
 import { writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
 import { RtpTimestamps } from '../../../src/transport/rtp/rtp-timestamps.ts';
 import { noise } from '../../audio/sine.ts';

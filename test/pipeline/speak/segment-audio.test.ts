@@ -1,8 +1,7 @@
 // The audio of a segment: pieces of any size in memory that other segments have used before.
 
 import { describe, expect, it } from 'vitest';
-import { SLAB_SAMPLES } from '../../../src/pipeline/speak/sample-slabs.ts';
-import { Segment, Utterance } from '../../../src/pipeline/speak/utterance.ts';
+import { Segment, SLAB_SAMPLES, Utterance } from '../../../src/pipeline/speak/utterance.ts';
 
 const newSegment = () => new Segment(new Utterance(1, true), '');
 

@@ -2,8 +2,8 @@
 // 160 ms, every ten seconds, and each time they had a gap.
 
 import { describe, expect, it } from 'vitest';
-import { RecentStalls } from '../../../src/pipeline/recent-stalls.ts';
 import { SendAhead } from '../../../src/pipeline/speak/send-ahead.ts';
+import { RecentStalls } from '../../../src/pipeline/stalls.ts';
 import { CallRig } from '../call-rig.ts';
 
 const LONG = 'and so it goes on and on, '.repeat(60);

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { framesOf } from '../../fakes/call/spoken-words.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

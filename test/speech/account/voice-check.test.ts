@@ -1,7 +1,7 @@
 // The voice of a synthesiser is looked for in the service's list of voices, beside its key.
 
 import { describe, expect, it, vi } from 'vitest';
-import { checkServices } from '../../../src/speech/account/key-check.ts';
+import { checkServices } from '../../../src/speech/account/service-check.ts';
 import type { Asked } from '../../fakes/services/service-hosts.ts';
 import { KEY, withHosts } from './hosts-of-services.ts';
 

@@ -1,21 +1,21 @@
-// A conversation that is longer than a model takes. The refusals are those of the services: issues of their clients that
-// quote them, and the API references of OpenAI, Anthropic and Gemini.
+// A conversation that is longer than a model takes. The refusals are those of the services: issues of their clients
+// that quote them, and the API references of OpenAI, Anthropic and Gemini.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LlmMessage } from '../../../src/model/llm-message.ts';
-import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
+import { llmServices } from '../../../src/model/speech-services/services.ts';
 import { LanguageModels } from '../../../src/speech/language-models.ts';
 import { serviceFault } from '../../../src/speech/llm/client/service-error.ts';
-import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import {
+  FallbackModel,
   historyCharacters,
   newestTurns,
   shortenedHistory,
-} from '../../../src/speech/llm/history-limit.ts';
+} from '../../../src/speech/llm/fallback.ts';
 import type { LanguageModel, LlmRequest } from '../../../src/speech/llm/llm.ts';
-import { openLanguageModel, openModel } from '../../../src/speech/llm/registry.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import { openLanguageModel, openModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

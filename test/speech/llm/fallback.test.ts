@@ -1,13 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
 import { codeOf, type ErrorCode, GatewayError } from '../../../src/errors/gateway-error.ts';
-import { llmServices } from '../../../src/model/speech-services/schemas/llm.ts';
+import { llmServices } from '../../../src/model/speech-services/services.ts';
 import { FallbackModel } from '../../../src/speech/llm/fallback.ts';
 import { type LanguageModel, type LlmResponse, NO_USAGE } from '../../../src/speech/llm/llm.ts';
 import { refusalOf } from '../../../src/speech/llm/refusal.ts';
-import { openLanguageModel } from '../../../src/speech/llm/registry.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
-import type { ServiceChange } from '../../../src/speech/service/service-change.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { type FaultKind, ServiceFault } from '../../../src/speech/service/service-fault.ts';
+import type { ServiceChange } from '../../../src/speech/service/service-reports.ts';
+import { openLanguageModel } from '../../../src/speech/vendors/llm-registry.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { failure, says, startOpenAiServer } from '../../fakes/services/openai-server.ts';

@@ -2,11 +2,10 @@
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEgress, type Resolve } from '../../../src/egress/egress-rule.ts';
-import { describedSttServices } from '../../../src/model/speech-services/schemas/described-stt.ts';
-import { describedTtsServices } from '../../../src/model/speech-services/schemas/described-tts.ts';
+import { sttServices, ttsServices } from '../../../src/model/speech-services/services.ts';
 import { redacted, type ServiceFault } from '../../../src/speech/service/service-fault.ts';
-import { createSttService } from '../../../src/speech/stt/registry.ts';
-import { createTtsService } from '../../../src/speech/tts/registry.ts';
+import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
+import { createTtsService } from '../../../src/speech/vendors/tts-registry.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type HttpAsked, startHttpService } from '../../fakes/services/fake-http-service.ts';
@@ -37,7 +36,7 @@ const inside: Resolve = (_host, _options, done) => done(null, [{ address: '10.0.
 
 function recognizer(url: string, egress = createEgress(), clock = new FakeClock()): RecognizerRig {
   const row = { provider: 'websocket_stt', base_url: url, description: recogniser } as const;
-  const settings = describedSttServices.websocket_stt.parse(row);
+  const settings = sttServices.websocket_stt.parse(row);
   const rig = new RecognizerRig(clock, createSttService(settings, serviceMeans(clock, egress)));
   opened.push(rig.recognizer);
   return rig;
@@ -47,7 +46,7 @@ async function said(
   row: { provider: 'websocket_tts' | 'http_tts'; base_url: string; description: object },
   egress = createEgress(),
 ) {
-  const parsed = describedTtsServices[row.provider].parse(row);
+  const parsed = ttsServices[row.provider].parse(row);
   const tts = createTtsService(parsed, serviceMeans(systemClock, egress));
   opened.push(tts);
   const heard = new HeardUtterance();
@@ -182,7 +181,7 @@ describe('a described service', () => {
       });
       const session = { body: {}, url: 'url' };
       const errors = [{ when: eq('error'), detail: 'words' }];
-      const settings = describedSttServices.websocket_stt.parse({
+      const settings = sttServices.websocket_stt.parse({
         provider: 'websocket_stt',
         base_url: opening.url.replace('http', 'ws'),
         description: { ...recogniser, session, errors },

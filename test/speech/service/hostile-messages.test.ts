@@ -3,11 +3,10 @@
 // in the event of a socket: it ended the process with the calls of all organizations.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
-import { ttsServices } from '../../../src/model/speech-services/schemas/tts.ts';
+import { sttServices, ttsServices } from '../../../src/model/speech-services/services.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
-import { createSttService } from '../../../src/speech/stt/registry.ts';
-import { createTtsService } from '../../../src/speech/tts/registry.ts';
+import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
+import { createTtsService } from '../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../fakes/services/service-means.ts';
 import { startSocketService } from '../../fakes/services/service-socket.ts';

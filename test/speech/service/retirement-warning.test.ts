@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
-import { ttsServices } from '../../../src/model/speech-services/schemas/tts.ts';
-import { createSttService } from '../../../src/speech/stt/registry.ts';
-import { createTtsService } from '../../../src/speech/tts/registry.ts';
+import { sttServices, ttsServices } from '../../../src/model/speech-services/services.ts';
+import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
+import { createTtsService } from '../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { serviceMeans } from '../../fakes/services/service-means.ts';

@@ -3,13 +3,10 @@
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import {
-  type SttPreset,
-  sttPresetServices,
-} from '../../../src/model/speech-services/schemas/described-stt.ts';
-import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
+import { sttServices } from '../../../src/model/speech-services/services.ts';
 import type { SttSettings } from '../../../src/model/speech-services/speech-settings.ts';
-import { createSttService } from '../../../src/speech/stt/registry.ts';
+import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
+import { type SttPreset, sttPresets } from '../../fakes/described/presets.ts';
 import { sttProtocols } from '../../fakes/described/stt-servers.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
 import { startAssemblyAiServer } from '../../fakes/services/assemblyai-server.ts';
@@ -43,10 +40,10 @@ const SERVICES: [string, Start, (url: string) => Settings][] = [
     (baseUrl) =>
       sttServices.azure_speech.parse({ provider: 'azure_speech', api_key: KEY, base_url: baseUrl }),
   ],
-  ...(Object.keys(sttPresetServices) as SttPreset[]).map((provider): (typeof SERVICES)[number] => [
+  ...(Object.keys(sttPresets) as SttPreset[]).map((provider): (typeof SERVICES)[number] => [
     provider,
     (clock) => startSttServer({ clock, key: KEY }, sttProtocols[provider](KEY)),
-    (baseUrl) => sttPresetServices[provider].parse({ provider, api_key: KEY, base_url: baseUrl }),
+    (baseUrl) => sttServices[provider].parse({ provider, api_key: KEY, base_url: baseUrl }),
   ]),
 ];
 

@@ -1,6 +1,6 @@
 // A call on services `a`, `b`, ... that fall back to each other, with a rig that needs no network.
 
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

@@ -1,11 +1,11 @@
 // The clients of real protocols behind one another: what one has not confirmed is understood by the next.
 
 import { afterEach, expect, it } from 'vitest';
-import { sttServices } from '../../../src/model/speech-services/schemas/stt.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
-import { createSttService } from '../../../src/speech/stt/registry.ts';
+import { sttServices } from '../../../src/model/speech-services/services.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { SpeechToText } from '../../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../../src/speech/stt/stt-fallback.ts';
+import { createSttService } from '../../../src/speech/vendors/stt-registry.ts';
 import { wordOf } from '../../fakes/call/spoken-words.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';

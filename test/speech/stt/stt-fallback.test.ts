@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OPEN_SPEECH } from '../../../src/model/expected-input.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
 import type { RecognizerListener } from '../../../src/speech/stt/stt.ts';

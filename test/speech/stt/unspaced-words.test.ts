@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { resultsIn } from '../../../src/speech/stt/described/described-results.ts';
-import { sttPresets } from '../../../src/speech/stt/described/stt-presets.ts';
 import { OpenWords } from '../../../src/speech/stt/fallback/open-words.ts';
 import { joinWords } from '../../../src/speech/stt/joined-words.ts';
-import { wordsOfAnswer } from '../../../src/speech/stt/openai-compatible/transcript-answer.ts';
+import { wordsOfAnswer } from '../../../src/speech/stt/openai-transcription/transcript-answer.ts';
+import { sttPresets } from '../../fakes/described/presets.ts';
 
 const said = (text: string) => ({ text, confidence: null });
 

@@ -3,7 +3,7 @@
 
 import { expect, it } from 'vitest';
 import { serviceSeconds } from '../../../src/metrics/speech-metrics.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
 import { createFlite } from '../../../src/speech/tts/flite/flite.ts';
 import { serviceVoice } from '../../../src/speech/tts/service-voice.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { telephoneBand } from '../../../src/audio/telephone-band.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import { serviceVoice } from '../../../src/speech/tts/service-voice.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
-import { deliveredCharacters } from '../../../src/speech/tts/delivered-text.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
+import { deliveredCharacters } from '../../../src/speech/tts/fallback-utterance.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import { MS_PER_CHARACTER, wordsOf } from '../../fakes/call/scripted-voice.ts';

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { CallSessions } from '../../../src/speech/service/call-sessions.ts';
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import { SessionLimit } from '../../../src/speech/service/session-limit.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';

@@ -1,6 +1,6 @@
 // A call with several voices behind one another, and what is heard of an utterance.
 
-import { CircuitBreaker } from '../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/speech/service/service-circuit-breaker.ts';
 import type { ServiceFault } from '../../../src/speech/service/service-fault.ts';
 import type { TextToSpeech } from '../../../src/speech/tts/tts.ts';
 import { createTtsFallback } from '../../../src/speech/tts/tts-fallback.ts';

@@ -1,7 +1,7 @@
 // Keys that were read a moment ago.
 
 import { expect, it } from 'vitest';
-import { CheckedKeys } from '../../../src/store/accounts/checked-keys.ts';
+import { CheckedKeys } from '../../../src/store/accounts/accounts.ts';
 import { deferred } from '../../fakes/deferred.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 

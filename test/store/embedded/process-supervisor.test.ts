@@ -11,7 +11,7 @@ import { entryPoint } from '../../../src/runtime/entry-point.ts';
 import { systemClock } from '../../../src/std/clock.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
 import type { Tables } from '../../../src/store/db/tables.ts';
-import { lockByFile } from '../../../src/store/embedded/folder-lock.ts';
+import { lockByFile } from '../../../src/store/embedded/data-folder.ts';
 import { EmbeddedDatabase } from '../../../src/store/embedded/process-supervisor.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 import { TEST_CACHE } from '../databases.ts';

@@ -3,7 +3,7 @@
 import type { Run } from '../../../src/model/run.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import type { NewDelivery } from '../../../src/store/deliveries/webhook-deliveries.ts';
-import type { NewRun } from '../../../src/store/runs/new-run.ts';
+import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
 import type { TestStore } from '../engines.ts';
 
 export interface Ground {

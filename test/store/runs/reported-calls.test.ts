@@ -1,7 +1,7 @@
 // Calls that providers tell of, on both engines: the run of an inbound call, and the run and configuration of a report.
 
 import { describe, expect, it } from 'vitest';
-import type { NewRun } from '../../../src/store/runs/new-run.ts';
+import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
 import { engines } from '../databases.ts';
 import { withStore } from '../engines.ts';
 import { type Ground, ground, openRun, otherOrganization } from './completed-runs.ts';

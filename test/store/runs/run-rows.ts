@@ -1,7 +1,7 @@
 // Runs to test repositories with: the agent and configuration they need, and one run after the other.
 
 import type { Run } from '../../../src/model/run.ts';
-import type { NewRun } from '../../../src/store/runs/new-run.ts';
+import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
 import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import type { TestStore } from '../engines.ts';
 

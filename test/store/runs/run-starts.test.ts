@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
 import { organizationTurns } from '../../../src/store/db/organization-lock.ts';
-import type { NewRun } from '../../../src/store/runs/new-run.ts';
+import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
 import { type CallOfRun, IdempotentRunStarts } from '../../../src/store/runs/run-starts.ts';
 import type { StartKey } from '../../../src/store/runs/start-batch.ts';
 import { engines } from '../databases.ts';

@@ -2,7 +2,7 @@
 // contract §11.1.
 
 import { describe, expect, it } from 'vitest';
-import type { ChatLease, NewTurn, TextChat } from '../../../src/store/runs/text-chat.ts';
+import type { ChatLease, NewTurn, TextChat } from '../../../src/store/runs/text-chat-records.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
 import { runMaker } from './run-rows.ts';

@@ -1,7 +1,7 @@
 // Callers who reach an agent that is broken want a person, not an apology and a hang-up.
 
 import { describe, expect, it } from 'vitest';
-import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
+import { ENGLISH_LINES } from '../../../src/workflow/engine/dialogue-lines.ts';
 import { agent, definition, edge, end, start } from '../definitions.ts';
 import { shop, TOOLS, ToolConversation } from '../tool-conversation.ts';
 

@@ -1,7 +1,7 @@
 // A node in another language than its agent: the engine's own lines, and the requests to wait that it knows.
 
 import { describe, expect, it } from 'vitest';
-import { linesFor } from '../../../src/workflow/engine/language-lines.ts';
+import { linesFor } from '../../../src/workflow/engine/dialogue-lines.ts';
 import { createEngine, type DialogueEngine } from '../../../src/workflow/engine.ts';
 import { parseGraph } from '../../../src/workflow/graph/graph.ts';
 import { agent, definition, edge, end, start } from '../definitions.ts';

@@ -2,12 +2,11 @@
 // the caller.
 
 import { describe, expect, it } from 'vitest';
-import { ENGLISH_LINES } from '../../../src/workflow/engine/default-lines.ts';
 import type {
   DialogueAction,
   DialogueEvent,
 } from '../../../src/workflow/engine/dialogue-events.ts';
-import { linesFor } from '../../../src/workflow/engine/language-lines.ts';
+import { ENGLISH_LINES, linesFor } from '../../../src/workflow/engine/dialogue-lines.ts';
 import { createEngine, type DialogueState } from '../../../src/workflow/engine.ts';
 import { parseGraph } from '../../../src/workflow/graph/graph.ts';
 import { definition, edge, end, start } from '../definitions.ts';

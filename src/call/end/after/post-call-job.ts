@@ -1,14 +1,15 @@
 // The work after one completed run: its reviews, then its webhooks with the reviews' results. Every step may be
 // interrupted and repeated: a stored review is not requested again, and all webhooks are created in the transaction
-// that ends the work.
+// that ends the work. A webhook's payload is rendered once and sent unchanged in every attempt (contract §8.10).
 
 import type { Log } from '../../../log.ts';
 import { reviews } from '../../../metrics/metrics.ts';
-import type { Run } from '../../../model/run.ts';
-import type { WorkflowDefinition } from '../../../model/workflow.ts';
+import { type Artifact, type Run, webhookBody, webhookVariables } from '../../../model/run.ts';
+import type { Workflow, WorkflowDefinition } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { PostCallJob, ReviewRecord } from '../../../store/deliveries/post-call-jobs.ts';
+import type { NewDelivery } from '../../../store/deliveries/webhook-deliveries.ts';
 import type { Store } from '../../../store/store.ts';
 import {
   type ReviewNodeSettings,
@@ -16,10 +17,12 @@ import {
   type WebhookNodeSettings,
   webhooksOf,
 } from '../../../workflow/graph/post-call-nodes.ts';
+import { renderObject } from '../../../workflow/variables/template-object.ts';
 import { effectiveEvents } from '../../events/event-log.ts';
+import { stamp } from '../../events/transcript.ts';
+import { artifactUrl } from '../../start/setup/callback-urls.ts';
 import { annotationKey, failedReview, reviewCall } from './review.ts';
 import type { ReviewModelDeps } from './review-model.ts';
-import { deliveryOf } from './webhook-payload.ts';
 
 /** Deadline of all reviews of a run together. */
 const REVIEWS_MS = 120_000;
@@ -34,6 +37,7 @@ const HOLD_MS_MAX = 300_000;
 const TRIES_MAX = 20;
 const AGAIN_FIRST_MS = 5_000;
 const AGAIN_MS_MAX = 600_000;
+const BODILESS = new Set(['GET', 'DELETE']);
 
 export interface PostCallJobDeps extends ReviewModelDeps {
   store: Store;
@@ -171,4 +175,79 @@ async function fire(
     webhooks.map((webhook) => deliveryOf(webhook, facts)),
   );
   return true;
+}
+
+interface PayloadFacts {
+  run: Run;
+  workflow: Workflow;
+  /** The run's public token. */
+  token: string;
+  publicUrl: string;
+  /** Wall clock, milliseconds since 1970. */
+  now: number;
+}
+
+function deliveryOf(webhook: WebhookNodeSettings, facts: PayloadFacts): NewDelivery {
+  const { nodeId, name, method, url, headers, credentialUuid } = webhook;
+  return {
+    nodeId,
+    nodeName: name,
+    method,
+    url,
+    headers,
+    credentialUuid,
+    body: BODILESS.has(method) ? null : JSON.stringify(payloadOf(webhook, facts)),
+  };
+}
+
+/** The rendered template, or the default body without one. It has the call's disposition even if the template does not
+ *  name it. */
+function payloadOf(webhook: WebhookNodeSettings, facts: PayloadFacts): Record<string, unknown> {
+  const { now } = facts;
+  if (Object.keys(webhook.payloadTemplate).length === 0) return defaultPayload(facts);
+  const payload = renderObject(webhook.payloadTemplate, contextOf(facts), { now });
+  if (Object.hasOwn(payload, 'call_disposition')) return payload;
+  return { ...payload, call_disposition: dispositionOf(facts.run) };
+}
+
+/** Body of a node without a template. */
+function defaultPayload({ run, workflow }: PayloadFacts): Record<string, unknown> {
+  const { caller_number: callerNumber = null, called_number: calledNumber = null } =
+    run.initialContext;
+  const numbers = { callerNumber, calledNumber };
+  const disposition = dispositionOf(run);
+  return valuesOf(webhookBody, { ...run, ...numbers, disposition, workflowName: workflow.name });
+}
+
+/** The facts under their names in a payload. */
+function valuesOf<Fact extends string>(
+  names: Readonly<Record<string, Fact>>,
+  facts: Readonly<Record<Fact, unknown>>,
+): Record<string, unknown> {
+  const wordOf = (value: unknown) => (value instanceof Date ? stamp(value.getTime()) : value);
+  return Object.fromEntries(
+    Object.entries(names).map(([name, fact]) => [name, wordOf(facts[fact])]),
+  );
+}
+
+function dispositionOf({ gatheredContext, disposition }: Run): string {
+  const gathered = gatheredContext['call_disposition'];
+  return typeof gathered === 'string' && gathered !== '' ? gathered : (disposition ?? '');
+}
+
+function contextOf({ run, workflow, token, publicUrl }: PayloadFacts): Record<string, unknown> {
+  const url = (artifact: Artifact, key: string | null) =>
+    key === null ? null : artifactUrl(publicUrl, token, artifact);
+  return {
+    ...valuesOf(webhookVariables, {
+      ...run,
+      usageInfo: run.usageInfo ?? {},
+      workflowName: workflow.name,
+    }),
+    extra: {},
+    recording_url: url('recording', run.recordingKey),
+    transcript_url: url('transcript', run.transcriptKey),
+    user_recording_url: url('user_recording', run.recordingKey),
+    bot_recording_url: url('bot_recording', run.recordingKey),
+  };
 }

@@ -2,13 +2,10 @@
 
 import type { GuardedHttp } from '../../../egress/guarded-http.ts';
 import type { Log } from '../../../log.ts';
-import {
-  type LlmServiceSettings,
-  llmServices,
-} from '../../../model/speech-services/schemas/llm.ts';
 import { checkedService } from '../../../model/speech-services/service-rows.ts';
+import { type LlmServiceSettings, llmServices } from '../../../model/speech-services/services.ts';
 import type { LanguageModel } from '../../../speech/llm/llm.ts';
-import { openLanguageModel } from '../../../speech/llm/registry.ts';
+import { openLanguageModel } from '../../../speech/vendors/llm-registry.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { ReviewNodeSettings } from '../../../workflow/graph/post-call-nodes.ts';
 import type { LanguageModelSource, SpeechOwner } from '../../start/setup/call-services.ts';

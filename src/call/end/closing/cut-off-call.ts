@@ -1,14 +1,26 @@
-// Duration and end of a call whose process was killed, from its events, its recording and the provider's reports. Uses
-// no clock: the call was over long before it is closed.
+// A call whose process was killed: its duration and end, and the destinations of warm transfers that were left without
+// a party (dialled, ringing, or listening to the announcement). Derived from the run's events, its recording and the
+// provider's reports. Uses no clock: the call was over long before it is closed.
 
 import type { CallEvent, CallEventBody } from '../../../model/call-event.ts';
 import type { Run } from '../../../model/run.ts';
+import { isWarmTransfer } from '../../../model/transfer-id.ts';
 import { isObject } from '../../../std/json.ts';
 import { recordedSeconds } from '../../../store/files/recording-tracks.ts';
 import { type RunClosingDeps, type RunEnding, recordingKey } from './run-closing.ts';
 
+/** Status of the entry that is stored when the provider has returned the id of the destination's call. */
+export const DIALLED = 'transfer-dialled';
+/** Statuses, in entries of the run's callbacks, of a destination that is connected to no other party. */
+const LEFT: ReadonlySet<string> = new Set([
+  DIALLED,
+  'transfer-ringing',
+  'transfer-answered',
+  'transfer-answering-machine',
+]);
+
 /** Result for a cut-off call. `durationS` is absent for a call without audio. */
-export type CutOff = Pick<RunEnding, 'durationS'> & { mediaMs: number; endedAt: number };
+type CutOff = Pick<RunEnding, 'durationS'> & { mediaMs: number; endedAt: number };
 
 /** Events that need a caller on the line. Others may follow for seconds after the caller has left. */
 const ON_THE_LINE: ReadonlySet<CallEventBody['type']> = new Set([
@@ -121,4 +133,28 @@ function lastSignAt(run: Run, events: readonly CallEvent[]): number {
 function callbacksOf({ logs }: Run): Record<string, unknown>[] {
   const entries = logs['telephony_status_callbacks'];
   return Array.isArray(entries) ? entries.filter(isObject) : [];
+}
+
+/** The provider's ids of calls to destinations that were left without a party, as stored when the provider returned
+ *  them. Excludes destinations that are over or connected to the caller. */
+export function leftDestinations({ logs }: Run, events: readonly CallEvent[]): string[] {
+  const entries = logs['telephony_status_callbacks'];
+  if (!Array.isArray(entries)) return [];
+  const left = new Map<string, string>();
+  const others = new Set(
+    events.flatMap(({ body }) =>
+      body.type === 'transfer.result' && !LEFT.has(`transfer-${body.outcome}`)
+        ? [body.transferId]
+        : [],
+    ),
+  );
+  for (const entry of entries) {
+    if (!isObject(entry)) continue;
+    const { transfer_id: id, call_id: callId, status } = entry;
+    if (typeof id !== 'string' || typeof callId !== 'string' || !isWarmTransfer(id)) continue;
+    if (LEFT.has(String(status))) left.set(id, callId);
+    else others.add(id);
+  }
+  for (const id of others) left.delete(id);
+  return [...left.values()];
 }

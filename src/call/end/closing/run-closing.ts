@@ -192,18 +192,15 @@ export class RunClosing {
     }
   }
 
-  #patch(outcome: RunOutcome, events: readonly CallEvent[]) {
+  #patch({ reason: _, endedAt, ...fields }: RunOutcome, events: readonly CallEvent[]) {
     const { prices } = this.#deps;
-    const cost = prices && costOf(outcome.usageInfo, prices);
+    const cost = prices && costOf(fields.usageInfo, prices);
     return {
       state: 'completed' as const,
-      gatheredContext: outcome.gatheredContext,
-      usageInfo: outcome.usageInfo,
-      costInfo: { ...outcome.costInfo, ...cost },
-      disposition: outcome.disposition,
-      durationS: outcome.durationS,
+      ...fields,
+      costInfo: { ...fields.costInfo, ...cost },
       logs: { realtime_feedback_events: feedbackItems(events).slice(-FEEDBACK_ITEMS_MAX) },
-      endedAt: new Date(outcome.endedAt ?? this.#deps.clock.now()),
+      endedAt: new Date(endedAt ?? this.#deps.clock.now()),
     };
   }
 

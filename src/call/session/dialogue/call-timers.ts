@@ -1,6 +1,15 @@
-// Timers of one call or chat: none outlives it, and none keeps the process alive.
+// Timers of one call or chat: none outlives it, and none keeps the process alive. Among them are the limit of a call's
+// duration and the idle timer.
 
+import type { WorkflowConfigurations } from '../../../model/workflow.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
+import type { TelephonyProvider } from '../../../telephony/provider/provider.ts';
+
+/** A call shorter than this many times the warning's lead time ends without a warning. */
+const WARNING_SHARE_MIN = 4;
+/** Longest time by which a caller who speaks puts off the end, and the interval in which that is checked. */
+const OVERTIME_MS_MAX = 10_000;
+const OVERTIME_CHECK_MS = 200;
 
 /** A clock whose timers pass errors of their work to `onError`. */
 export function guardedClock(clock: Clock, onError: (error: unknown) => void): Clock {
@@ -77,4 +86,29 @@ export class IdleTimer {
     this.reset();
     if (silent) this.#onIdle();
   }
+}
+
+interface DurationListener {
+  isCallerSpeaking(): boolean;
+  onEndingSoon(text: string): void;
+  onOver(): void;
+}
+
+/** Limits the call's duration, from the answer on. `text`: the author's words for the warning; may be empty. A caller
+ *  who speaks is not cut off: the call ends at the next pause, or when the overtime is over. */
+export function limitDuration(
+  { settings, provider }: { settings: WorkflowConfigurations; provider: TelephonyProvider },
+  timers: CallTimers,
+  listener: DurationListener,
+): void {
+  const { call_ending_warning_seconds: warningS, call_ending_warning_text: text } = settings;
+  const callS = Math.min(settings.max_call_duration, provider.capabilities.callS.max);
+  if (warningS > 0 && callS >= WARNING_SHARE_MIN * warningS) {
+    timers.after((callS - warningS) * 1_000, () => listener.onEndingSoon(text));
+  }
+  const end = (overtimeMs: number): void => {
+    if (overtimeMs >= OVERTIME_MS_MAX || !listener.isCallerSpeaking()) listener.onOver();
+    else timers.after(OVERTIME_CHECK_MS, () => end(overtimeMs + OVERTIME_CHECK_MS));
+  };
+  timers.after(callS * 1_000, () => end(0));
 }

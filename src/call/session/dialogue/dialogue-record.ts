@@ -2,8 +2,8 @@
 
 import { codeOf } from '../../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../../model/call-event.ts';
-import type { ServiceChange } from '../../../speech/service/service-change.ts';
 import { ServiceFault } from '../../../speech/service/service-fault.ts';
+import type { ServiceChange } from '../../../speech/service/service-reports.ts';
 
 /** The current node. */
 export interface NodePlace {

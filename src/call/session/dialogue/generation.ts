@@ -5,8 +5,8 @@ import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import type { CallEventBody } from '../../../model/call-event.ts';
 import type { LlmMessage } from '../../../model/llm-message.ts';
-import { estimatedUsage } from '../../../speech/llm/estimated-usage.ts';
 import {
+  estimatedUsage,
   type LanguageModel,
   type LlmListener,
   type LlmResponse,

@@ -7,13 +7,13 @@ import type { Log } from '../../../log.ts';
 import { speculations } from '../../../metrics/metrics.ts';
 import { plainWords } from '../../../model/control-phrases.ts';
 import type { LlmMessage } from '../../../model/llm-message.ts';
-import { estimatedUsage } from '../../../speech/llm/estimated-usage.ts';
-import type {
-  LanguageModel,
-  LlmListener,
-  LlmRequest,
-  LlmResponse,
-  LlmUsage,
+import {
+  estimatedUsage,
+  type LanguageModel,
+  type LlmListener,
+  type LlmRequest,
+  type LlmResponse,
+  type LlmUsage,
 } from '../../../speech/llm/llm.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 

@@ -1,11 +1,13 @@
-// Sends the request of a tool: to public addresses only, with its credential, within its time. workflow/tools builds
-// the request, the caller uses the answer. Source: contract §8.7.
+// Sends the request of a tool: to public addresses only, with the headers of its stored credential, within its time.
+// workflow/tools builds the request, the caller uses the answer. Source: contract §8.7.
 
 import type { CredentialHeaders, GuardedHttp } from '../../../egress/guarded-http.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
+import { headersOfCredential } from '../../../model/credential.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal, unlessAborted } from '../../../std/deadline.ts';
 import { parseExactJson } from '../../../std/json.ts';
+import type { CredentialStore } from '../../../store/library/credentials.ts';
 import type { ToolRequest } from '../../../workflow/tools/tool-request-builder.ts';
 
 /** Client for requests to an organization's own systems. */
@@ -19,7 +21,7 @@ export interface ToolRequestDeps extends OrganizationHttp {
 }
 
 export interface ToolAnswer {
-  /** Any status: redirects and errors are answers too (workflow/tools/http-status.ts). */
+  /** Any status: redirects and errors are answers too (workflow/tools/tool-request-builder.ts). */
   status: number;
   /** The JSON of the body, or its text. Null if it is empty. */
   data: unknown;
@@ -71,4 +73,16 @@ function joined(
 /** Reason of a failure, without the address, which may hold a secret. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unexpected error';
+}
+
+export function credentialHeadersFrom({
+  credentials,
+}: {
+  credentials: Pick<CredentialStore, 'open'>;
+}): CredentialHeaders {
+  return async (organizationId, uuid) => {
+    const opened = await credentials.open(organizationId, uuid);
+    if (opened === undefined) throw new GatewayError('CREDENTIAL_NOT_FOUND');
+    return headersOfCredential(opened.type, opened.data);
+  };
 }

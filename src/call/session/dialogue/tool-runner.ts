@@ -11,7 +11,7 @@ import type {
   TransferFailure,
   UntimedEvent,
 } from '../../../workflow/engine/dialogue-events.ts';
-import { failureOf } from '../../../workflow/tools/http-status.ts';
+import { failureOf } from '../../../workflow/tools/tool-request-builder.ts';
 import { sendToolRequest, type ToolRequestDeps } from './tool-request.ts';
 
 type Act<T extends DialogueAction['type']> = Extract<DialogueAction, { type: T }>;

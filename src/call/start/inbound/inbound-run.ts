@@ -8,7 +8,7 @@ import type { ProviderName } from '../../../model/provider.ts';
 import type { Run } from '../../../model/run.ts';
 import type { TelephonyConfiguration } from '../../../model/telephony.ts';
 import type { WorkflowVersion } from '../../../model/workflow.ts';
-import type { StartedRun } from '../../../store/runs/new-run.ts';
+import type { StartedRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
 import type { TelephonyProvider } from '../../../telephony/provider/provider.ts';
 import type { RejectReason } from '../../../telephony/provider/terms.ts';

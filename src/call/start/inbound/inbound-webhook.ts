@@ -9,7 +9,7 @@ import type { PhoneNumber, TelephonyConfiguration } from '../../../model/telepho
 import type { WorkflowVersion } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
-import type { StartedRun } from '../../../store/runs/new-run.ts';
+import type { StartedRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
 import { normalizeAddress } from '../../../telephony/provider/phone-address.ts';
 import {

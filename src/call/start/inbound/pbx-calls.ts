@@ -10,6 +10,7 @@ import type { TelephonyConfiguration } from '../../../model/telephony.ts';
 import type { WorkflowVersion } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
+import { pause } from '../../../std/pause.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MediaSession } from '../../../telephony/provider/media-session.ts';
 import type { PbxConnection, PbxInboundCall, PbxStatus } from '../../../telephony/provider/pbx.ts';
@@ -23,7 +24,6 @@ import type { ConnectServices } from '../../media/connect-services.ts';
 import { StoreWait } from '../store-wait.ts';
 import { isLastLeg, isTransferred, lastRunOf, partyOf } from './call-legs.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
-import { untilStored } from './last-status.ts';
 import { type MediaOpening, PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
 /** Concurrent setups at one PBX; further calls of that PBX are refused. */
@@ -36,6 +36,9 @@ const EARLY_MS_MAX = 1_000;
 const WHY_MS_MAX = 1_000;
 /** Characters of a run's name. */
 const NAME_MAX = 100;
+/** Time of the retries; after it the watchdog closes the run. */
+const STORED_MS_MAX = 180_000;
+const PAUSE_MS = 5_000;
 
 /** A call that we dialled. */
 interface OwnCall {
@@ -393,5 +396,27 @@ export class PbxCalls {
   get #line(): { configuration: TelephonyConfiguration; provider: PbxProvider } {
     const { configuration, provider } = this.#options;
     return { configuration: configuration(), provider };
+  }
+}
+
+/** Calls `take` until it succeeds. Throws its last error after three minutes. */
+async function untilStored(
+  { clock, log }: { clock: Clock; log: Log },
+  take: () => Promise<void>,
+): Promise<void> {
+  const { signal, done } = deadlineSignal(clock, STORED_MS_MAX, 'store the end of a call');
+  try {
+    for (;;) {
+      try {
+        await take();
+        return;
+      } catch (error) {
+        if (signal.aborted) throw error;
+        log.warn({ err: error }, 'end of a call not stored yet');
+      }
+      await pause(clock, PAUSE_MS, signal);
+    }
+  } finally {
+    done();
   }
 }

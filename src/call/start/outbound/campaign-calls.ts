@@ -1,14 +1,24 @@
-// A campaign's calls for the dispatcher: their routes (campaign-plans.ts) and their dials. A dial is sent once: after
-// an unclear answer the provider is asked, and the dial is not repeated.
+// A campaign's calls for the dispatcher: their routes (campaign-plans.ts), their first words and their dials. A dial is
+// sent once: after an unclear answer the provider is asked, and the dial is not repeated.
 
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
+import type { Log } from '../../../log.ts';
 import { callsRefused, callsStarted } from '../../../metrics/metrics.ts';
 import type { Run } from '../../../model/run.ts';
+import type { WorkflowVersion } from '../../../model/workflow.ts';
+import type { Clock } from '../../../std/clock.ts';
+import { withDeadline } from '../../../std/deadline.ts';
+import { SharedWork } from '../../../std/shared-work.ts';
 import type { ClaimedAttempt } from '../../../store/campaigns/dial-attempts.ts';
 import type { Store } from '../../../store/store.ts';
+import { parseGraph } from '../../../workflow/graph/graph.ts';
+import { preCallRequestOf } from '../../../workflow/graph/pre-call-request.ts';
 import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
 import type { ConnectServices } from '../../media/connect-services.ts';
-import { callsPerSecondOf } from './account-pace.ts';
+import { planCall, planClips } from '../setup/call-plan.ts';
+import type { CallServices } from '../setup/call-services.ts';
+import { firstWordsOf, renderFirstWords, type WordsPlan } from '../setup/first-words.ts';
+import type { ClipLibrary } from '../setup/sound-library.ts';
 import {
   type CampaignPlanDeps,
   CampaignPlans,
@@ -16,10 +26,15 @@ import {
   callerOf,
   REFUSALS,
 } from './campaign-plans.ts';
-import type { CampaignWords } from './campaign-words.ts';
-import type { ProviderDial } from './dial.ts';
-import type { DialPace } from './dial-pace.ts';
-import type { DialRequestOfRun } from './dial-record.ts';
+import type { DialRequestOfRun, ProviderDial } from './dial.ts';
+import { callsPerSecondOf, type DialPace } from './dial-pace.ts';
+
+/** Longest wait of a dial. Words that take longer are ready while the phone rings. */
+const WAIT_MS_MAX = 1_500;
+/** Agents in memory: those of campaigns that dial at the same time. */
+const AGENTS_MAX = 100;
+/** Time after which an agent's services are read again: they may have changed. */
+const KEPT_MS = 60_000;
 
 /** Result of a dial. `placed`: the phone rings. `put-off`: the provider is at its limit. `fault`: the provider was
  *  not reached, so nothing was placed. `in-doubt`: the request failed, and the phone may ring. `refused`: the
@@ -52,7 +67,7 @@ export interface BegunAttempt {
 /** The dispatcher's interface. */
 export type CampaignCallService = Pick<
   CampaignCalls,
-  'takesCalls' | 'line' | 'runOf' | 'place' | 'outcomeAfterCrash'
+  'takesCalls' | 'routeOf' | 'runOf' | 'place' | 'outcomeAfterCrash'
 >;
 
 export interface CampaignCallsDeps {
@@ -81,15 +96,15 @@ export class CampaignCalls extends CampaignPlans {
 
   /** Places a call for an attempt. Never rejects because of the provider. */
   async place(
-    line: CampaignRoute,
+    campaignRoute: CampaignRoute,
     claim: ClaimedAttempt,
     { run, waitMs }: BegunAttempt,
   ): Promise<Placed> {
-    const { configuration, provider } = line;
+    const { configuration, provider } = campaignRoute;
     const { clock } = this.#deps.plans;
     const turnMs = clock.monotonicMs() + waitMs;
-    const route = { configuration, provider, from: callerOf(line, claim) };
-    const placement = { run, route, to: claim.phoneNumber, version: line.version };
+    const route = { configuration, provider, from: callerOf(campaignRoute, claim) };
+    const placement = { run, route, to: claim.phoneNumber, version: campaignRoute.version };
     await this.#deps.words.ready(placement);
     const leftMs = turnMs - clock.monotonicMs();
     if (leftMs > 0) await new Promise<void>((resolve) => clock.after(leftMs, resolve));
@@ -188,4 +203,98 @@ const UNSENT = new Set(['PROVIDER_FAILED', 'PBX_NOT_CONNECTED']);
 
 function messageOf(error: unknown): string {
   return error instanceof GatewayError ? error.message : 'unexpected error';
+}
+
+interface CampaignWordsDeps {
+  store: Pick<Store, 'workflows'>;
+  services: Pick<CallServices, 'speech'>;
+  sounds: ClipLibrary;
+  clock: Clock;
+  log: Log;
+}
+
+interface Agent {
+  /** Undefined: its first words depend on an answer that comes while the phone rings. */
+  plan: WordsPlan | undefined;
+  readAtMs: number;
+}
+
+/** First words of a campaign's calls. The worker renders them and decodes the agent's clips before it dials: the agent
+ *  speaks as soon as a call is answered, and calls that are answered together do not all render at that moment. */
+export class CampaignWords {
+  readonly #deps: CampaignWordsDeps;
+  /** Agents by version, least recently used first. */
+  readonly #agents = new Map<string, Agent>();
+  readonly #reading = new SharedWork<Agent>();
+  #isRenderingOwn = false;
+
+  constructor(deps: CampaignWordsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when the words are rendered, or cannot be, within 1.5 s. Never rejects. */
+  async ready(placement: DialRequestOfRun): Promise<void> {
+    const { clock, log } = this.#deps;
+    const { id: runId } = placement.run;
+    try {
+      await withDeadline(clock, WAIT_MS_MAX, 'first words', this.#render(placement));
+    } catch (error) {
+      log.debug({ err: error, runId }, 'dialled before the first words were ready');
+    }
+  }
+
+  async #render(placement: DialRequestOfRun): Promise<void> {
+    const { plan } = await this.#agentOf(placement);
+    const words = plan && firstWordsOf(plan, placement.run, this.#deps.clock);
+    if (plan === undefined || words === undefined) return;
+    // Words of one contact's own are rendered one at a time: many contacts do not answer, and a fast campaign would keep
+    // the voice busy for them.
+    if (!words.isFixed && this.#isRenderingOwn) return;
+    this.#isRenderingOwn ||= !words.isFixed;
+    try {
+      await renderFirstWords(words, plan.speech, this.#deps);
+    } finally {
+      if (!words.isFixed) this.#isRenderingOwn = false;
+    }
+  }
+
+  async #agentOf(placement: DialRequestOfRun): Promise<Agent> {
+    const { definitionId } = placement.run;
+    const known = this.#agents.get(definitionId);
+    const isFresh =
+      known !== undefined && this.#deps.clock.monotonicMs() - known.readAtMs < KEPT_MS;
+    const agent = isFresh
+      ? known
+      : await this.#reading.run(definitionId, () => this.#read(placement));
+    this.#agents.delete(definitionId);
+    this.#agents.set(definitionId, agent);
+    const [oldest] = this.#agents.keys();
+    if (this.#agents.size > AGENTS_MAX && oldest !== undefined) this.#agents.delete(oldest);
+    return agent;
+  }
+
+  async #read({ run, route, version: given }: DialRequestOfRun): Promise<Agent> {
+    const { services, sounds: library, clock } = this.#deps;
+    const readAtMs = clock.monotonicMs();
+    const version = given ?? (await this.#versionOf(run));
+    const { configurations, definition } = version;
+    if (preCallRequestOf(definition, run.callType) !== undefined) {
+      return { plan: undefined, readAtMs };
+    }
+    const { organizationId } = run;
+    const owner = { organizationId, configurations, definition };
+    const { plan: speech } = await services.speech.planOf(owner);
+    const sounds = await planClips(library, run, version);
+    const graph = parseGraph(definition);
+    return { plan: planCall({ run, ...route, version, graph, speech, sounds }), readAtMs };
+  }
+
+  async #versionOf({
+    workflowId,
+    definitionId,
+  }: DialRequestOfRun['run']): Promise<WorkflowVersion> {
+    const version = await this.#deps.store.workflows.version(workflowId, definitionId);
+    if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
+    return version;
+  }
 }

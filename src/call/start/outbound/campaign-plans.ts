@@ -11,11 +11,11 @@ import type { Workflow, WorkflowVersion } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { ClaimedAttempt } from '../../../store/campaigns/dial-attempts.ts';
-import type { NewRun } from '../../../store/runs/new-run.ts';
+import type { NewRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Line, ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
-import type { DialRecord } from './dial-record.ts';
+import type { DialRecord } from './dial.ts';
 import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
 
 const ASK_MS = 10_000;
@@ -49,7 +49,7 @@ export class CampaignPlans {
 
   /** The campaign's route. Throws the reason why no call can be placed: AGENT_*, TELEPHONY_NOT_CONFIGURED,
    *  CONFIGURATION_*, PROVIDER_NOT_BUILT, CALLER_ID_NOT_FOUND. */
-  async line(campaign: Campaign): Promise<CampaignRoute> {
+  async routeOf(campaign: Campaign): Promise<CampaignRoute> {
     const { workflows } = this.#deps.store;
     const { organizationId, workflowId: id, configurationId } = campaign;
     const finding = this.#deps.routes.findTrunk({ organizationId, configurationId });
@@ -64,8 +64,8 @@ export class CampaignPlans {
   }
 
   /** Data of an attempt's run. Caller ids are used in turn. */
-  runOf(line: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
-    const { campaign, version, configuration, provider } = line;
+  runOf(route: CampaignRoute, claim: ClaimedAttempt, sourceKey: string): NewRun {
+    const { campaign, version, configuration, provider } = route;
     const again = claim.number - 1;
     return {
       organizationId: campaign.organizationId,
@@ -82,7 +82,7 @@ export class CampaignPlans {
           client: claim.variables,
           provider: provider.name,
           configurationId: configuration.id,
-          from: callerOf(line, claim),
+          from: callerOf(route, claim),
           to: claim.phoneNumber,
         }),
         campaign_id: campaign.id,

@@ -1,9 +1,14 @@
-// Pace of campaigns' dials in the process that sends the requests. The dispatcher spaces its claims in another process
-// (contract §9.8), but a busy inter-process channel or worker bunches them, and the provider counts what arrives. A
-// campaign keeps its rate on average: dials that a stall delayed follow at twice the pace until the campaign has caught
-// up. An account's limit is kept between any two dials.
+// Pace of dials. Campaigns: the dispatcher spaces its claims in another process (contract §9.8), but a busy inter-process
+// channel or worker bunches them, so the process that sends the requests spaces them again. A campaign keeps its rate on
+// average: dials that a stall delayed follow at twice the pace until it has caught up. An account's limit (that of its
+// configuration, else the one that its provider enforces) is kept between any two dials; calls that clients start wait
+// for their turn.
 
+import { GatewayError } from '../../../errors/gateway-error.ts';
+import type { TelephonyConfiguration } from '../../../model/telephony.ts';
 import type { Clock } from '../../../std/clock.ts';
+import type { Store } from '../../../store/store.ts';
+import type { TelephonyProvider } from '../../../telephony/provider/provider.ts';
 
 /** Longest time before its turn at which a dial may be announced. */
 export const LEAD_MS_MAX = 500;
@@ -15,6 +20,9 @@ const BEHIND_MS_MAX = 1_000;
 const CATCH_UP = 2;
 /** Campaigns and accounts in memory; the one that has been idle for longest is removed first. */
 const PACES_MAX = 10_000;
+/** Longest wait for a turn. A client waits for the answer to its start, which includes the provider's answer to the
+ *  dial. */
+const START_WAIT_MS_MAX = 5_000;
 
 export interface Paced {
   campaignId: string;
@@ -32,6 +40,7 @@ interface Pace {
   dueMs: number;
 }
 
+/** Pace of campaigns' dials, in the process that sends the requests. */
 export class DialPace {
   readonly #clock: Clock;
   /** Paces by campaign and account, the longest idle first. */
@@ -71,5 +80,42 @@ export class DialPace {
       if (this.#paces.size <= PACES_MAX) break;
       this.#paces.delete(longestIdle);
     }
+  }
+}
+
+interface Line {
+  configuration: Pick<TelephonyConfiguration, 'id' | 'callsPerSecond'>;
+  provider: TelephonyProvider;
+}
+
+/** Calls per second of the account; null: any number. */
+export function callsPerSecondOf({ configuration, provider }: Line): number | null {
+  return configuration.callsPerSecond ?? provider.capabilities.callsPerSecond ?? null;
+}
+
+/** Rate limit of an account's dials that clients start. Campaigns claim calls at the same rate (campaign/dispatcher.ts). */
+export class AccountPace {
+  readonly #store: Pick<Store, 'telephony'>;
+  readonly #clock: Clock;
+
+  constructor({ store, clock }: { store: Pick<Store, 'telephony'>; clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Waits until the account may dial; resolves with true if the dial had to wait. Throws PROVIDER_CAPACITY at once
+   *  if the next turn is more than 5 s ahead, and STORE_UNAVAILABLE. */
+  async turn(line: Line): Promise<boolean> {
+    const callsPerSecond = callsPerSecondOf(line);
+    if (callsPerSecond === null) return false;
+    const wanted = { callsPerSecond, waitMsMax: START_WAIT_MS_MAX };
+    const waitMs = await this.#store.telephony.takeDialTurn(line.configuration.id, wanted);
+    if (waitMs === undefined) {
+      const reason = `the account's ${callsPerSecond} calls a second are used up for the next ${START_WAIT_MS_MAX / 1_000} s`;
+      throw new GatewayError('PROVIDER_CAPACITY', { provider: line.provider.name, reason });
+    }
+    if (waitMs === 0) return false;
+    await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
+    return true;
   }
 }

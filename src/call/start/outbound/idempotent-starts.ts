@@ -8,13 +8,12 @@ import { callsRefused } from '../../../metrics/metrics.ts';
 import type { Run } from '../../../model/run.ts';
 import { SharedReads } from '../../../std/batches.ts';
 import { isObject } from '../../../std/json.ts';
-import type { StartedRun } from '../../../store/runs/new-run.ts';
+import type { StartedRun } from '../../../store/runs/run-insertion.ts';
 import type { StartKey } from '../../../store/runs/start-batch.ts';
 import type { Store } from '../../../store/store.ts';
 import { startFailure } from '../../end/closing/unconnected-calls.ts';
 import type { StartCall, TestCall } from '../setup/call-start.ts';
-import type { DialRequestOfRun } from './dial-record.ts';
-import { notPlaced, type RunDialler } from './run-dialler.ts';
+import { type DialRequestOfRun, notPlaced, type RunDialler } from './dial.ts';
 import {
   type Prepared,
   prepareStart,

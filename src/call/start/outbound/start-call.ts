@@ -6,7 +6,7 @@ import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { WorkflowVersion } from '../../../model/workflow.ts';
 import type { SharedReads } from '../../../std/batches.ts';
 import type { Random } from '../../../std/random.ts';
-import type { StartedRun } from '../../../store/runs/new-run.ts';
+import type { StartedRun } from '../../../store/runs/run-insertion.ts';
 import type { StartKey } from '../../../store/runs/start-batch.ts';
 import type { Store } from '../../../store/store.ts';
 import { dialledAddress } from '../../../telephony/provider/phone-address.ts';

@@ -16,7 +16,7 @@ import {
 import type { SpeechPlan } from '../../../speech/speech-plan.ts';
 import type { TelephonyProvider } from '../../../telephony/provider/provider.ts';
 import { clipRefsOf } from '../../../workflow/engine/clip-refs.ts';
-import { linesFor } from '../../../workflow/engine/language-lines.ts';
+import { linesFor } from '../../../workflow/engine/dialogue-lines.ts';
 import { createEngine, type DialogueEngine } from '../../../workflow/engine.ts';
 import type { Graph } from '../../../workflow/graph/graph.ts';
 import { hasPostCallNodes } from '../../../workflow/graph/post-call-nodes.ts';

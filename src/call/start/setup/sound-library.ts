@@ -1,5 +1,5 @@
-// Recorded sound for calls: the organization's clips and its background noise, decoded once and cached. A file that
-// cannot be loaded in time is omitted: the call speaks the clip's transcript, or has no noise.
+// Recorded sound for calls: the organization's clips and its background noise, decoded once and cached, and the rows of
+// the clips. A file that cannot be loaded in time is omitted: the call speaks the clip's transcript, or has no noise.
 
 import { WavConverter } from '../../../audio/conversion/wav-conversion.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
@@ -13,12 +13,11 @@ import { SharedWork } from '../../../std/shared-work.ts';
 import type { FileStore } from '../../../store/files/file-store.ts';
 import type { ClipStore } from '../../../store/library/clips.ts';
 import type { FindClip } from '../../../workflow/engine/clip-refs.ts';
-import { ClipLookup } from './clip-lookup.ts';
 
 /** Deadline of a load: the phone rings meanwhile. */
 const LOAD_MS_MAX = 3_000;
 /** Longest clip, in seconds. */
-export const CLIP_SECONDS_MAX = 60;
+const CLIP_SECONDS_MAX = 60;
 /** Longest background noise, in seconds: two minutes have 2 MB. */
 const NOISE_SECONDS_MAX = 120;
 /** Largest upload. */
@@ -27,6 +26,10 @@ const FILE_BYTES_MAX = 10_485_760;
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 /** Sound of one call: ten minutes of clips. Further clips are spoken. */
 const CALL_BYTES_MAX = 10 * 1024 * 1024;
+/** Deadline of a query: the phone rings meanwhile. */
+const QUERY_MS_MAX = 3_000;
+/** Sets of rows that are cached, usually one for each agent; each has at most as many rows as a call may reference. */
+const KNOWN_MAX = 500;
 
 export interface CallClips {
   find: FindClip;
@@ -166,6 +169,58 @@ export class ClipLibrary {
       if (this.#keptBytes <= CACHE_BYTES_MAX) break;
       this.#kept.delete(oldest);
       this.#keptBytes -= byteLength;
+    }
+  }
+}
+
+/** Cached rows of clips. Calls that need the same clips at the same time share one query, and rows that an earlier call
+ *  read are used when the database is late: many new calls neither repeat the query nor lose the clips. */
+export class ClipLookup {
+  readonly #clips: Pick<ClipStore, 'find'>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Cached rows, least recently used first. */
+  readonly #known = new Map<string, readonly Clip[]>();
+  /** Queries in progress, at most one for each call that is being planned. */
+  readonly #running = new SharedWork<readonly Clip[]>();
+
+  constructor(deps: { clips: Pick<ClipStore, 'find'>; clock: Clock; log: Log }) {
+    this.#clips = deps.clips;
+    this.#clock = deps.clock;
+    this.#log = deps.log;
+  }
+
+  /** The rows that exist, in no order. After 3 s, or if the query fails, returns the rows of the last answer to the
+   *  same query. Without such rows it settles as the query does: clips are as much part of an agent as its nodes. */
+  async find(organizationId: string, refs: readonly ClipRef[]): Promise<readonly Clip[]> {
+    const key = JSON.stringify([organizationId, refs.map(({ by, value }) => [by, value])]);
+    const running = this.#running.run(key, () => this.#query(key, organizationId, refs));
+    const known = this.#known.get(key);
+    if (known === undefined) return running;
+    try {
+      return await withDeadline(this.#clock, QUERY_MS_MAX, 'the clips of a call', running);
+    } catch (error) {
+      this.#log.warn({ err: error }, 'clips of an earlier call used');
+      return known;
+    }
+  }
+
+  async #query(
+    key: string,
+    organizationId: string,
+    refs: readonly ClipRef[],
+  ): Promise<readonly Clip[]> {
+    const rows = await this.#clips.find(organizationId, refs);
+    this.#keep(key, rows);
+    return rows;
+  }
+
+  #keep(key: string, rows: readonly Clip[]): void {
+    this.#known.delete(key);
+    this.#known.set(key, rows);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_MAX) break;
+      this.#known.delete(oldest);
     }
   }
 }

@@ -1,6 +1,9 @@
-// Reads an answer from the response body: server-sent events, or one JSON value from servers that do not stream.
+// Reads an answer from the response body: server-sent events, or one JSON value from servers that do not stream. It
+// does not reconnect. Source: WHATWG HTML, 9.2.6 "Interpreting an event stream". Unlike there, an event cut off by the
+// end of the stream is returned, since servers omit the last blank line.
 
 import type { Readable } from 'node:stream';
+import { createParser } from 'eventsource-parser';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
@@ -8,9 +11,8 @@ import { ServiceFault } from '../../service/service-fault.ts';
 import type { AnswerReader, ModelProtocol } from './protocol.ts';
 import type { ResponseTimeout } from './response-timeout.ts';
 import { type ErrorContext, filterRefusal, serviceFault } from './service-error.ts';
-import { createSseParser } from './sse.ts';
 
-export interface StreamReader {
+interface StreamReader {
   answer: AnswerReader;
   protocol: Pick<ModelProtocol, 'readError'>;
   context: ErrorContext;
@@ -130,5 +132,47 @@ function createDocument({ answer, protocol, context, watch, onText }: StreamRead
       const detail = 'the answer ended early';
       throw new ServiceFault('llm', context.service, 'network', { detail });
     },
+  };
+}
+
+export interface SseEvent {
+  /** The `event` field, default "message". */
+  event: string;
+  /** The `data` lines, joined by line feeds. */
+  data: string;
+}
+
+interface SseParser {
+  /** Returns the events that `bytes` completes. Throws LLM_MALFORMED beyond the limit. */
+  push(bytes: Uint8Array): SseEvent[];
+  /** Returns the last event if the stream ended within it. */
+  end(): SseEvent[];
+}
+
+/** Characters of one event. Some servers send a tool's arguments in one piece. */
+const EVENT_CHARS_MAX = 1_000_000;
+
+export function createSseParser(eventCharsMax = EVENT_CHARS_MAX): SseParser {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: false });
+  let events: SseEvent[] = [];
+  const parser = createParser({
+    maxBufferSize: eventCharsMax,
+    onEvent: ({ event = 'message', data }) => events.push({ event, data }),
+    onError(error) {
+      // Its other errors are fields that the standard ignores.
+      if (error.type !== 'max-buffer-size-exceeded') return;
+      throw new GatewayError('LLM_MALFORMED', { eventCharsMax });
+    },
+  });
+
+  function take(text: string): SseEvent[] {
+    events = [];
+    parser.feed(text);
+    return events;
+  }
+
+  return {
+    push: (bytes) => take(decoder.decode(bytes, { stream: true })),
+    end: () => take(`${decoder.decode()}\n\n`),
   };
 }

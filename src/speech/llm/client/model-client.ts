@@ -2,7 +2,7 @@
 // describes the wire format. One request per answer without retry: speech/llm/fallback retries.
 
 import type { Readable } from 'node:stream';
-import type { buildConnector, Dispatcher } from 'undici';
+import { Agent, type buildConnector, type Dispatcher } from 'undici';
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { modelTokens, serviceFaults, serviceSeconds } from '../../../metrics/speech-metrics.ts';
@@ -11,7 +11,6 @@ import { parseJson, wellFormedJson } from '../../../std/json.ts';
 import { faultKindOfError, ServiceFault } from '../../service/service-fault.ts';
 import type { LanguageModel, LlmListener, LlmRequest, LlmResponse } from '../llm.ts';
 import { readAnswer } from './answer-stream.ts';
-import { type Connection, openConnection } from './connection.ts';
 import { adaptDialect, type Dialect, dialectOf } from './dialect.ts';
 import type { ModelProtocol } from './protocol.ts';
 import {
@@ -33,13 +32,24 @@ export interface ModelMeans {
   totalMsMax?: number | undefined;
 }
 
-export interface ModelClientOptions extends ModelMeans {
+interface ModelClientOptions extends ModelMeans {
   /** Service name in metrics, events and faults, as in the configuration. */
   service: string;
   model: string;
   baseUrl: string;
   apiKey: string | undefined;
   protocol: ModelProtocol;
+}
+
+/** The options in a model's settings. */
+export function modelOptions(settings: {
+  base_url: string;
+  api_key?: string | undefined;
+  model: string;
+  extra_body?: Record<string, unknown> | undefined;
+}) {
+  const { base_url: baseUrl, api_key: apiKey, model, extra_body: extra } = settings;
+  return { baseUrl, apiKey, model, extra };
 }
 
 const ERROR_BYTES_MAX = 65_536;
@@ -201,4 +211,102 @@ function classified(error: unknown, service: string): unknown {
   if (!(error instanceof Error && 'code' in error)) return error;
   const kind = faultKindOfError(error);
   return new ServiceFault('llm', service, kind, { detail: String(error.code), cause: error });
+}
+
+interface ConnectionOptions {
+  /** Base URL including the version: `https://api.openai.com/v1`. */
+  baseUrl: string;
+  protocol: Pick<ModelProtocol, 'path' | 'headers' | 'warmUp'>;
+  /** Service name for metrics and the log. */
+  service: string;
+  /** Opens the connections; default: to any address. */
+  connect?: buildConnector.connector | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+interface Connection {
+  /** Sends a request; `signal` aborts it. Rejects with network errors. */
+  post(body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData>;
+  /** Opens a connection ahead of the next request, unless one is idle or being opened. */
+  prepare(): void;
+  /** Aborts every request in progress. */
+  close(): Promise<void>;
+}
+
+const PREPARE_MS_MAX = 5_000;
+/** Milliseconds that idle connections stay open, to last between a call's turns. The name is undici's. */
+const keepAliveTimeout = 60_000;
+/** Concurrent answers of one process. Further requests wait for a connection within their deadline. */
+const CONNECTIONS_MAX = 256;
+
+/** Connections to the server: kept alive between requests, opened ahead of the first one (DNS, TCP, TLS). */
+function openConnection(options: ConnectionOptions): Connection {
+  const { clock, log, service, protocol, connect } = options;
+  const base = new URL(`${options.baseUrl.replace(/\/+$/, '')}/`);
+  const agent = new Agent({
+    connections: CONNECTIONS_MAX,
+    keepAliveTimeout,
+    ...(connect === undefined ? {} : { connect }),
+  });
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+    ...protocol.headers,
+  };
+  let isPreparing = false;
+
+  function target(resource: string): { origin: string; path: string } {
+    const root = resource.startsWith('/') ? '' : base.pathname;
+    const joined = resource.includes('?') ? base.search.replace('?', '&') : base.search;
+    return { origin: base.origin, path: `${root}${resource}${joined}` };
+  }
+
+  function hasFree(): boolean {
+    const stats = agent.stats[base.origin];
+    return stats !== undefined && 'free' in stats && stats.free > 0;
+  }
+
+  function warmUp(signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { method, path, body } = protocol.warmUp;
+    return agent.request({
+      ...target(path),
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+  }
+
+  return {
+    post: (body, signal) =>
+      agent.request({ ...target(protocol.path), method: 'POST', headers, body, signal }),
+    prepare() {
+      if (isPreparing || hasFree()) return;
+      isPreparing = true;
+      const startedAt = clock.monotonicMs();
+      const count = (result: string) => {
+        const seconds = (clock.monotonicMs() - startedAt) / 1_000;
+        serviceSeconds.observe({ kind: 'llm-prepare', service, result }, seconds);
+      };
+      const controller = new AbortController();
+      const deadline = clock.after(PREPARE_MS_MAX, () => controller.abort());
+      // Any response shows that the connection is open.
+      warmUp(controller.signal)
+        .then(async (response) => {
+          await response.body.dump();
+          count('ok');
+        })
+        // If the server cannot be reached, the call's own request reports it.
+        .catch((error: unknown) => {
+          count(controller.signal.aborted ? 'timeout' : 'failed');
+          log.debug({ service, err: error }, 'connection to language model not opened ahead');
+        })
+        .finally(() => {
+          deadline.cancel();
+          isPreparing = false;
+        });
+    },
+    close: () => agent.destroy(),
+  };
 }

@@ -5,7 +5,7 @@ import type {
   DescriptionValues,
   MessageTemplate,
   RecognizerDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+} from '../../../model/speech-services/description.ts';
 import type { Timer } from '../../../std/clock.ts';
 import { parseJson } from '../../../std/json.ts';
 import { joinSingleWords } from '../../../std/text/unspaced-text.ts';
@@ -16,16 +16,14 @@ import {
   headersOf,
   meetsConditions,
   messageText,
-} from '../../service/description/template.ts';
-import type { ServiceHttp } from '../../service/service-http.ts';
+} from '../../service/description/message-template.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
+import type { VendorSocketOptions } from '../../service/vendor-socket.ts';
 import { joinWords, NO_WORDS } from '../joined-words.ts';
 import { OwedFinals } from '../streaming/owed-finals.ts';
 import { RecognizerSocket } from '../streaming/recognizer-socket.ts';
-import type { RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
+import type { RecognizedWord, RecognizedWords, Recognizer, RecognizerListener } from '../stt.ts';
 import { countedIn, hasInterim, resultsIn } from './described-results.ts';
-import { locatorOf } from './described-session.ts';
-import { FixedTimes } from './fixed-times.ts';
 
 /** Wait for the answer to `finalize`: this multiple of its 99th percentile, within the limit of a turn. */
 const FINAL_SHARE = 1.5;
@@ -56,8 +54,8 @@ export interface DescribedOptions {
   values: DescriptionValues;
   listener: RecognizerListener;
   wire?: Wire;
-  /** Client for the request before the connection, if the description has one. */
-  http?: ServiceHttp | undefined;
+  /** Requests the address of the websocket, if the description has a request for it. */
+  locate?: VendorSocketOptions['locate'];
 }
 
 export class DescribedRecognizer implements Recognizer {
@@ -83,8 +81,8 @@ export class DescribedRecognizer implements Recognizer {
 
   constructor(options: DescribedOptions) {
     this.#options = options;
-    const { means, service, model, secrets, baseUrl, description, values, listener, wire } =
-      options;
+    const { means, service, model, secrets, baseUrl, description } = options;
+    const { values, listener, wire, locate } = options;
     const { audio, ready, keepalive, closes, billing } = description;
     this.#owed = new OwedFinals({
       clock: means.clock,
@@ -103,7 +101,7 @@ export class DescribedRecognizer implements Recognizer {
       listener,
       billing,
       url: addressOf(baseUrl.replace(/^http/, 'ws'), description, values),
-      ...locatorOf(options),
+      ...(locate !== undefined && { locate }),
       headers: headersOf(description.headers, values),
       secrets,
       opening: wire?.opening() ?? description.open.map((each) => messageText(each, values)),
@@ -369,4 +367,40 @@ function base64(bytes: Uint8Array): string {
 function plain(text: string): string {
   const words = text.toLowerCase().split(/[^\p{L}\p{N}]+/u);
   return joinSingleWords(words);
+}
+
+/** Finals that a late one may precede: services send them within seconds. */
+const SPANS_MAX = 20;
+
+/** Time ranges of a stream whose words are final. A final may arrive twice, or after a later one: words between two finals
+ *  are new, words within one are not. */
+export class FixedTimes {
+  /** Range of each final from its first to its last word, in order of arrival. */
+  readonly #spans: { startMs: number; endMs: number }[] = [];
+  /** Latest end of a final. */
+  #endMs = 0;
+  /** Position before which only words after `#endMs` are new. */
+  #closedMs = 0;
+
+  isNew({ startMs, endMs }: RecognizedWord): boolean {
+    const middleMs = (startMs + endMs) / 2;
+    if (middleMs >= this.#endMs) return true;
+    if (middleMs < this.#closedMs) return false;
+    return !this.#spans.some((span) => middleMs >= span.startMs && middleMs < span.endMs);
+  }
+
+  add(words: readonly RecognizedWord[]): void {
+    const [first] = words;
+    const last = words.at(-1);
+    if (first === undefined || last === undefined) return;
+    this.#spans.push({ startMs: first.startMs, endMs: last.endMs });
+    this.#endMs = Math.max(this.#endMs, last.endMs);
+    if (this.#spans.length <= SPANS_MAX) return;
+    this.close(this.#spans.shift()?.endMs ?? 0);
+  }
+
+  /** Declares that no late final has new words before `ms`. */
+  close(ms: number): void {
+    this.#closedMs = Math.max(this.#closedMs, ms);
+  }
 }

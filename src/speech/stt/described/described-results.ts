@@ -1,9 +1,14 @@
 // Reads a service's messages by its description: final words, interim words, and the answer to `finalize`. Pure; never
 // throws.
 
-import type { RecognizerDescription } from '../../../model/speech-services/schemas/description.ts';
+import type { RecognizerDescription } from '../../../model/speech-services/description.ts';
 import { beginsWord } from '../../../std/text/unspaced-text.ts';
-import { meetsConditions, numberAt, textAt, valueAt } from '../../service/description/template.ts';
+import {
+  meetsConditions,
+  numberAt,
+  textAt,
+  valueAt,
+} from '../../service/description/message-template.ts';
 import type { RecognizedWord, RecognizedWords } from '../stt.ts';
 
 /** Words in one message: ten minutes of speech. */

@@ -15,8 +15,7 @@ import { AudioRing } from './audio-ring.ts';
 import { type Mark, RecognizerSession, type SessionContext } from './fallback-session.ts';
 import { OpenWords } from './open-words.ts';
 import { isFamily, RecognizerLine, type SttFallbackService } from './recognizer-line.ts';
-import { SessionRetry } from './session-retry.ts';
-import { SessionRotation } from './session-rotation.ts';
+import { SessionRetry, SessionRotation } from './session-renewal.ts';
 import { SpeechWatchdog } from './speech-watchdog.ts';
 
 /** Audio before the detected beginning of speech, and in a pause: the least that a new session receives. */

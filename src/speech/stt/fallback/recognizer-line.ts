@@ -2,10 +2,13 @@
 // services has a list.
 
 import type { GatewayError } from '../../../errors/gateway-error.ts';
-import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
-import { type ServiceChange, serviceChange } from '../../service/service-change.ts';
+import type { CircuitBreaker } from '../../service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
-import type { ServiceReports } from '../../service/service-reports.ts';
+import {
+  type ServiceChange,
+  type ServiceReports,
+  serviceChange,
+} from '../../service/service-reports.ts';
 import { limitFault, type SessionLimit } from '../../service/session-limit.ts';
 import type { SpeechToText } from '../stt.ts';
 

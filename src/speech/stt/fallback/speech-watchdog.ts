@@ -2,7 +2,7 @@
 
 import { serviceFaults } from '../../../metrics/speech-metrics.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
-import type { CircuitBreaker } from '../../service/circuit-breaker.ts';
+import type { CircuitBreaker } from '../../service/service-circuit-breaker.ts';
 import type { ServiceFault } from '../../service/service-fault.ts';
 
 /** Limit from the beginning of speech to the first message. Shorter speech may have no words. */

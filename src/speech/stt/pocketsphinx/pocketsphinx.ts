@@ -9,21 +9,23 @@ import {
   type SupervisedWorker,
   startSupervisedWorker,
 } from '../../../runtime/supervised-worker.ts';
+import { processorMsOf, ThreadWork } from '../../../runtime/thread-work.ts';
 import type { Clock, Timer } from '../../../std/clock.ts';
 import type { Recognizer, RecognizerListener, SpeechToText } from '../stt.ts';
 import { type CallLine, SphinxCall } from './pocketsphinx-call.ts';
 import {
   GIVEN_UP,
+  HANDLED,
   POSTED,
   type SphinxData,
   type SphinxReport,
   type SphinxRequest,
   TAKEN,
+  THREAD,
 } from './pocketsphinx-messages.ts';
-import { watchThread } from './thread-watch.ts';
 import { createUtteranceSlots, type UtteranceSlots } from './utterance-slots.ts';
 
-export interface PocketSphinxOptions {
+interface PocketSphinxOptions {
   log: Log;
   clock: Clock;
   /** Number of threads. Each serves many calls and needs about 130 MB after its first call. Default 1. */
@@ -193,4 +195,70 @@ function refused(listener: RecognizerListener, reason: string): Recognizer {
   const nothing = () => undefined;
   const recognizer = { push: nothing, speechStarted: nothing, finalize: nothing, expect: nothing };
   return { ...recognizer, close: nothing };
+}
+
+/** A thread that works for this long without having processed a message hangs: the longest decoding takes a second. */
+const STUCK_MS = 3_000;
+/** Work before its first message: the thread reads the model and the dictionary, which takes a second. */
+const LOADING_MS_MAX = 20_000;
+/** Interval at which the watchdog examines a thread with work and reports the delay to the thread's calls. */
+const CHECK_MS = 250;
+
+/** Watches a thread while words are awaited. A thread that processes messages is busy; one that works and processes
+ *  none hangs. `processorMs`: of the thread. */
+export function watchThread(options: {
+  clock: Clock;
+  counts: Int32Array;
+  calls: ReadonlyMap<number, Pick<SphinxCall, 'waits' | 'check'>>;
+  onStuck: () => void;
+  processorMs?: () => number | undefined;
+}) {
+  const { clock, counts, calls, onStuck } = options;
+  const processorMs = options.processorMs ?? (() => processorMsOf(Atomics.load(counts, THREAD)));
+  const work = new ThreadWork(clock, processorMs);
+  let timer: Timer | undefined;
+  let handled = 0;
+  let isClosed = false;
+
+  const isAwaited = () => [...calls.values()].some((call) => call.waits);
+
+  /** Checks the thread. Calls may begin and end in `call.check`, and the watch may be closed there. */
+  function check(): void {
+    const nowHandled = Atomics.load(counts, HANDLED);
+    if (nowHandled !== handled) work.progressed();
+    handled = nowHandled;
+    for (const call of [...calls.values()]) call.check();
+    timer?.cancel();
+    timer = undefined;
+    if (isClosed || !isAwaited()) return;
+    if (work.isStuck(handled === 0 ? LOADING_MS_MAX : STUCK_MS)) {
+      work.progressed();
+      onStuck();
+    }
+    timer = clock.after(CHECK_MS, check);
+  }
+
+  return {
+    /** A call awaits words. */
+    start(): void {
+      if (timer !== undefined || isClosed) return;
+      work.progressed();
+      timer = clock.after(CHECK_MS, check);
+    },
+    /** A call awaits no words any more. */
+    settle(): void {
+      if (isAwaited()) return;
+      timer?.cancel();
+      timer = undefined;
+    },
+    restart(): void {
+      handled = 0;
+      work.progressed();
+    },
+    close(): void {
+      isClosed = true;
+      timer?.cancel();
+      timer = undefined;
+    },
+  };
 }

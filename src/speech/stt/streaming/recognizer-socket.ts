@@ -9,7 +9,7 @@ import { VendorSocket, type VendorSocketOptions } from '../../service/vendor-soc
 import { AudioPackets, type SttAudioFormat } from '../audio-packets.ts';
 import type { RecognizerListener } from '../stt.ts';
 
-export interface RecognizerSocketOptions
+interface RecognizerSocketOptions
   extends Pick<
     VendorSocketOptions,
     | 'service'
@@ -42,7 +42,7 @@ export interface RecognizerSocketOptions
 }
 
 /** End of a session in which the service sends the last message. */
-export interface SessionEnd {
+interface SessionEnd {
   /** Message that is sent after all audio. */
   last(): string | Uint8Array;
   /** Whether the service has sent everything. False if the service then closes the connection. */
@@ -203,4 +203,9 @@ export class RecognizerSocket {
       source: counted === undefined ? 'counted' : 'vendor',
     });
   }
+}
+
+/** The address of the websocket. `base`: ws, wss, http or https URL, with or without a path of its own. */
+export function serviceUrl(base: string, path: string): string {
+  return `${base.replace(/^http/, 'ws').replace(/\/+$/, '')}${path}`;
 }

@@ -1,14 +1,12 @@
-// Voices with one HTTP request for each sentence that are described as data, by the user or by a preset.
+// Voices with one HTTP request for each sentence that are described as data, by a user or a vendor's file.
 
 import { serviceFaults } from '../../../metrics/speech-metrics.ts';
-import type {
-  HttpTtsSettings,
-  RequestTtsPresetSettings,
-} from '../../../model/speech-services/schemas/described-tts.ts';
-import type {
-  DescriptionValues,
-  RequestVoiceDescription,
-} from '../../../model/speech-services/schemas/description.ts';
+import {
+  type DescriptionValues,
+  type RequestVoiceDescription,
+  requestVoiceDescription,
+} from '../../../model/speech-services/description.ts';
+import type { TtsServiceSettings } from '../../../model/speech-services/services.ts';
 import { ByteParts } from '../../../std/byte-parts.ts';
 import { parseJson } from '../../../std/json.ts';
 import {
@@ -20,32 +18,52 @@ import {
   secretsOf,
   textAt,
   valueAt,
-} from '../../service/description/template.ts';
+} from '../../service/description/message-template.ts';
 import { ServiceFault } from '../../service/service-fault.ts';
 import type { ServiceMeans } from '../../service/service-means.ts';
 import { createHttpSpeech, type SpeechBytes } from '../http-speech.ts';
-import { SpeechBody } from '../openai-compatible/speech-body.ts';
+import { SpeechBody } from '../openai-speech/speech-body.ts';
 import { SpeechDecoder } from '../speech-decoder.ts';
 import type { TextToSpeech } from '../tts.ts';
-import { EventLines } from './event-lines.ts';
-import { requestPresetOf } from './request-presets.ts';
+import type { DescribedVoiceSettings } from './described-voice.ts';
 
 /** Largest answer: a minute of audio in hex. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
-export function createHttpTts(settings: HttpTtsSettings, means: ServiceMeans): TextToSpeech {
+/** Creates voices of a service, and has its description. */
+export interface RequestVoice {
+  (settings: DescribedVoiceSettings, means: ServiceMeans): TextToSpeech;
+  readonly description: RequestVoiceDescription;
+}
+
+type Format = RequestVoiceDescription['audio']['format'];
+
+/** A service from its description, which passes the same checks as a user's own. `formats`: formats of models that
+ *  differ. */
+export function requestVoice(
+  described: unknown,
+  formats: Readonly<Record<string, Format>> = {},
+): RequestVoice {
+  const description = requestVoiceDescription.parse(described);
+  return Object.assign(
+    (settings: DescribedVoiceSettings, means: ServiceMeans) => {
+      const { audio } = description;
+      const { [settings.model]: format = audio.format } = formats;
+      return create(settings, { ...description, audio: { ...audio, format } }, means);
+    },
+    { description },
+  );
+}
+
+export function createHttpTts(
+  settings: TtsServiceSettings<'http_tts'>,
+  means: ServiceMeans,
+): TextToSpeech {
   return create(settings, settings.description, means);
 }
 
-export function createRequestTtsPreset(
-  settings: RequestTtsPresetSettings,
-  means: ServiceMeans,
-): TextToSpeech {
-  return create(settings, requestPresetOf(settings.provider, settings.model), means);
-}
-
 function create(
-  settings: HttpTtsSettings | RequestTtsPresetSettings,
+  settings: DescribedVoiceSettings,
   description: RequestVoiceDescription,
   means: ServiceMeans,
 ): TextToSpeech {
@@ -60,7 +78,7 @@ function create(
     voice,
     text,
     voice_number: Number(voice) || voice,
-    secret: 'api_secret' in settings ? settings.api_secret : undefined,
+    secret: settings.api_secret,
   });
   const common = valuesOf('');
   const secrets = secretsOf(common);
@@ -161,4 +179,42 @@ function joined(parts: readonly Int16Array[]): Int16Array {
     at += part.length;
   }
   return all;
+}
+
+const LINE_FEED = 10;
+
+/** Server-sent events with data only: one JSON object per line. An incomplete line is kept in pieces, so that small chunks
+ *  cost no more than large ones. */
+export class EventLines {
+  readonly #bytesMax: number;
+  readonly #parts = new ByteParts();
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Returns the data of the lines that `chunk` completes. Throws a RangeError for a line that is too long. */
+  push(chunk: Buffer): string[] {
+    const lines: string[] = [];
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
+      this.#keep(chunk.subarray(from, end));
+      lines.push(...this.end());
+      from = end + 1;
+    }
+    if (from < chunk.length) this.#keep(chunk.subarray(from));
+    return lines;
+  }
+
+  /** Returns the last line if it has data. An error may arrive as plain JSON instead. */
+  end(): string[] {
+    const line = this.#parts.take().toString().trim();
+    const data = line.startsWith('data:') ? line.slice('data:'.length).trim() : line;
+    return data.startsWith('{') ? [data] : [];
+  }
+
+  #keep(part: Buffer): void {
+    this.#parts.push(part);
+    if (this.#parts.bytes > this.#bytesMax) throw new RangeError('an event is too long');
+  }
 }

@@ -2,14 +2,18 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { reviewCall } from '../../../../src/call/end/after/review.ts';
-import { readReview, tagNames } from '../../../../src/call/end/after/review-reply.ts';
-import { partsOf } from '../../../../src/call/end/after/review-transcript.ts';
+import {
+  partsOf,
+  readReview,
+  reviewCall,
+  tagNames,
+} from '../../../../src/call/end/after/review.ts';
 import { createGuardedHttp } from '../../../../src/egress/guarded-http.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import type { CallEvent, CallEventBody } from '../../../../src/model/call-event.ts';
 import type { Run } from '../../../../src/model/run.ts';
 import { reviewsOf } from '../../../../src/workflow/graph/post-call-nodes.ts';
+import { completedRun } from '../../../fakes/call/completed-run.ts';
 import { ReviewerModel } from '../../../fakes/call/reviewer-model.ts';
 import { openSignUpEgress } from '../../../fakes/egress.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
@@ -22,33 +26,19 @@ const GOOD = `Here you are:\n\`\`\`json
  "call_quality_score": 3, "summary": "Not well."}\n\`\`\``;
 
 const clock = new FakeClock();
-const run: Run = {
+const run = completedRun({
   id: '42',
-  organizationId: '1',
   workflowId: '2',
   definitionId: '3',
   name: 'WR-API-1',
-  mode: 'twilio',
   callType: 'inbound',
-  state: 'completed',
   configurationId: null,
   providerCallId: null,
   campaignId: null,
-  initialContext: {},
-  gatheredContext: {},
-  usageInfo: null,
-  costInfo: null,
-  logs: {},
-  annotations: {},
   disposition: 'user_hangup',
   durationS: 60,
-  recordingKey: null,
-  transcriptKey: null,
-  publicAccessToken: null,
-  createdAt: new Date(0),
-  startedAt: null,
   endedAt: null,
-};
+});
 
 function turn(role: 'user' | 'agent', text: string, startMs: number, nodeId: string | null = 'a') {
   const common = { text, nodeId, nodeName: nodeId?.toUpperCase() ?? null, startMs };

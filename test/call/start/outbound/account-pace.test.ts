@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createCallControl, withClosing } from '../../../../src/app/call-parts.ts';
-import { AccountPace } from '../../../../src/call/start/outbound/account-pace.ts';
+import { AccountPace } from '../../../../src/call/start/outbound/dial-pace.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { providersOf } from '../../../../src/telephony/registry/registry.ts';
 import { twilioProvider } from '../../../../src/telephony/twilio/provider.ts';

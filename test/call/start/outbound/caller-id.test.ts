@@ -118,7 +118,7 @@ describe('a campaign over such a configuration', () => {
     await store.contacts.add(campaign.id, rows(1));
     await at.sql("update campaigns set state = 'running'");
     const calls = callControl.campaignCalls;
-    const line = await calls.line(campaign);
+    const route = await calls.routeOf(campaign);
     const [claim] = await store.contacts.claim(campaign.id, {
       count: 1,
       openMax: 1,
@@ -128,16 +128,16 @@ describe('a campaign over such a configuration', () => {
       leaseMs: 30_000,
     });
     if (claim === undefined) throw new Error('nobody is due');
-    const made = calls.runOf(line, claim, 'csv_0');
+    const made = calls.runOf(route, claim, 'csv_0');
     const run = await store.contacts.begin(claim, made);
     if (run === undefined) throw new Error('not begun');
-    return { calls, line, claim, run };
+    return { calls, route, claim, run };
   }
 
   it('has its calls placed without a caller id', async () => {
-    const { calls, line, claim, run } = await claimed();
-    expect(line.callers).toEqual([]);
-    expect(await calls.place(line, claim, { run, waitMs: 0 })).toBe('placed');
+    const { calls, route, claim, run } = await claimed();
+    expect(route.callers).toEqual([]);
+    expect(await calls.place(route, claim, { run, waitMs: 0 })).toBe('placed');
     expect(dials).toMatchObject([{ from: null, to: claim.phoneNumber.replace('+', '00') }]);
     expect(run.initialContext).toMatchObject({ caller_number: null });
   });

@@ -16,7 +16,7 @@ import type { Answer } from '../../../telephony/provider/rest-server.ts';
 import { CALL, GREETING, twilioAnswers, withCallHarness } from '../../call-harness.ts';
 
 const held = withCallHarness();
-let line: CampaignRoute;
+let route: CampaignRoute;
 let claims: ClaimedAttempt[];
 
 const calls = () => held.harness.callControl.campaignCalls;
@@ -39,29 +39,29 @@ beforeEach(async () => {
   });
   await store().contacts.add(campaign.id, rows(4));
   await at.sql("update campaigns set state = 'running'");
-  line = await calls().line(campaign);
+  route = await calls().routeOf(campaign);
   claims = await store().contacts.claim(campaign.id, {
     count: 4,
     openMax: 4,
     ratePerSecond: 1_000,
-    configuration: line.configuration,
+    configuration: route.configuration,
     horizonMs: 1_000,
     leaseMs: 30_000,
   });
 });
 
-/** What its line takes, or why there is none. */
+/** What its route takes, or why there is none. */
 async function lineCost(): Promise<{ refusal: unknown; sent: number }> {
   const sent = statementsSent();
-  const { campaign } = line;
+  const { campaign } = route;
   const refusal = await calls()
-    .line(campaign)
+    .routeOf(campaign)
     .then(() => undefined, codeOf)
     .finally(() => sent.stop());
   return { refusal, sent: sent.texts.length };
 }
 
-describe("the line of a campaign's calls", () => {
+describe("the route of a campaign's calls", () => {
   it('is read by three statements: agent with version, configuration, numbers', async () => {
     expect(await lineCost()).toEqual({ refusal: undefined, sent: 3 });
   });
@@ -75,14 +75,14 @@ describe("the line of a campaign's calls", () => {
     expect((await lineCost()).refusal).toBe('AGENT_NOT_PUBLISHED');
     await sql("update workflows set status = 'archived'");
     expect((await lineCost()).refusal).toBe('AGENT_NOT_ACTIVE');
-    line = { ...line, campaign: { ...line.campaign, workflowId: '999999' } };
+    route = { ...route, campaign: { ...route.campaign, workflowId: '999999' } };
     expect((await lineCost()).refusal).toBe('AGENT_NOT_ACTIVE');
   });
 });
 
 async function begun(claim = claims.shift()): Promise<{ claim: ClaimedAttempt; run: Run }> {
   if (claim === undefined) throw new Error('nobody is due');
-  const run = await store().contacts.begin(claim, calls().runOf(line, claim, 'csv_0'));
+  const run = await store().contacts.begin(claim, calls().runOf(route, claim, 'csv_0'));
   if (run === undefined) throw new Error('not begun');
   return { claim, run };
 }
@@ -101,7 +101,7 @@ async function place(answer: Answer, listed: Answer = list([])) {
     return asked.path.includes('/Calls.json?') ? listed : twilioAnswers(asked);
   };
   const { claim, run } = await begun();
-  const placed = await calls().place(line, claim, { run, waitMs: 0 });
+  const placed = await calls().place(route, claim, { run, waitMs: 0 });
   return { placed, claim, run: await held.harness.run(run.id) };
 }
 
@@ -123,7 +123,7 @@ describe('a call of a campaign', () => {
     expect(callers.slice(2)).toEqual(callers.slice(0, 2));
     expect(made[0]?.initialContext).toMatchObject({
       name: 'n0',
-      campaign_id: line.campaign.id,
+      campaign_id: route.campaign.id,
       source_uuid: 'csv_0_row_2',
       called_number: '+14152000000',
       direction: 'outbound',
@@ -138,7 +138,7 @@ describe('a call of a campaign', () => {
       return twilioAnswers(asked);
     };
     const { claim, run } = await begun();
-    await calls().place(line, claim, { run, waitMs: 0 });
+    await calls().place(route, claim, { run, waitMs: 0 });
     expect(rendered).toEqual([spokenPieces(GREETING, at.clock)]);
   });
 
@@ -148,10 +148,10 @@ describe('a call of a campaign', () => {
     await at.sql(
       `update workflow_versions set definition = replace(definition::text, '${GREETING}', '${greeting}')::json`,
     );
-    line = await calls().line(line.campaign);
+    route = await calls().routeOf(route.campaign);
     tts.firstAudioMs = 1_000;
     const made = [await begun(), await begun()];
-    const placing = made.map(({ claim, run }) => calls().place(line, claim, { run, waitMs: 0 }));
+    const placing = made.map(({ claim, run }) => calls().place(route, claim, { run, waitMs: 0 }));
     await vi.waitFor(() => expect(sentDials()).toHaveLength(1));
     await clock.advanceAsync(1_000);
     await Promise.all(placing);
@@ -163,7 +163,7 @@ describe('a call of a campaign', () => {
     const { tts, clock } = held.harness;
     tts.firstAudioMs = 60_000;
     const { claim, run } = await begun();
-    const placing = calls().place(line, claim, { run, waitMs: 500 });
+    const placing = calls().place(route, claim, { run, waitMs: 500 });
     await clock.advanceAsync(1_480);
     expect(sentDials()).toEqual([]);
     await clock.advanceAsync(20);
@@ -200,7 +200,7 @@ describe('a call of a campaign', () => {
     const over = deferred();
     held.harness.rest.answer = { status: 500, body: {}, until: over.promise };
     const { claim, run } = await begun();
-    const placing = calls().place(line, claim, { run, waitMs: 0 });
+    const placing = calls().place(route, claim, { run, waitMs: 0 });
     await held.harness.status(run.id, 'CallStatus=busy&SequenceNumber=1');
     await held.harness.completed(run);
     const before = await held.harness.events(run);
@@ -234,10 +234,10 @@ describe('a call of a campaign', () => {
   it('that did not reach the provider certainly was not placed', async () => {
     const { port } = new URL(held.harness.rest.url);
     const closed = held.harness.rest.url.replace(port, '9'); // No server listens there.
-    const credentials = { ...line.configuration.credentials, api_base_url: closed };
-    line = { ...line, configuration: { ...line.configuration, credentials } };
+    const credentials = { ...route.configuration.credentials, api_base_url: closed };
+    route = { ...route, configuration: { ...route.configuration, credentials } };
     const { claim, run } = await begun();
-    expect(await calls().place(line, claim, { run, waitMs: 0 })).toBe('fault');
+    expect(await calls().place(route, claim, { run, waitMs: 0 })).toBe('fault');
     await store().contacts.releaseAttempt(claim.attemptId, 0);
     expect(await store().runs.find(run.id)).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 // Rows of clips for calls: shared queries, and the last rows while the database answers late.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ClipLookup } from '../../../../src/call/start/setup/clip-lookup.ts';
+import { ClipLookup } from '../../../../src/call/start/setup/sound-library.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import type { Clip, ClipRef } from '../../../../src/model/clip.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';

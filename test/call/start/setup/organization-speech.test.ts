@@ -8,7 +8,7 @@ import {
 } from '../../../../src/call/start/setup/organization-speech.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
 import { LanguageModels } from '../../../../src/speech/language-models.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
 import { SpeechServices } from '../../../../src/speech/speech-services.ts';

@@ -2,7 +2,7 @@
 // one that comes in. The check at the start names such agents.
 
 import { describe, expect, it } from 'vitest';
-import { logOversizedAgents } from '../../../../src/call/start/setup/oversized-agents.ts';
+import { logOversizedAgents } from '../../../../src/app/startup-checks.ts';
 import { codeOf, GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { createLog } from '../../../../src/log.ts';
 import { drinks, inboundRequest, withCallHarness } from '../../call-harness.ts';

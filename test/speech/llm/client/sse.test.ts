@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codeOf } from '../../../../src/errors/gateway-error.ts';
-import { createSseParser, type SseEvent } from '../../../../src/speech/llm/client/sse.ts';
+import { createSseParser, type SseEvent } from '../../../../src/speech/llm/client/answer-stream.ts';
 
 function parse(parts: (string | Uint8Array)[]): SseEvent[] {
   const parser = createSseParser();

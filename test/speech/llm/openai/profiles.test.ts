@@ -1,10 +1,10 @@
 // Each service by its own strict server: what it refuses is written here from its documentation, apart from the rows.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import type { LlmServiceSettings } from '../../../../src/model/speech-services/schemas/llm.ts';
+import type { LlmServiceSettings } from '../../../../src/model/speech-services/services.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
 import type { profiles } from '../../../../src/speech/llm/openai/profiles.ts';
-import { openLanguageModel } from '../../../../src/speech/llm/registry.ts';
+import { openLanguageModel } from '../../../../src/speech/vendors/llm-registry.ts';
 import { isObject } from '../../../../src/std/json.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';

@@ -2,9 +2,9 @@
 // where they come together.
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
-import { FixedTimes } from '../../../../src/speech/stt/described/fixed-times.ts';
-import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
+import { FixedTimes } from '../../../../src/speech/stt/described/described-recognizer.ts';
+import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { type SttSession, startSttServer } from '../../../fakes/services/stt-server.ts';

@@ -3,15 +3,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import {
-  type SttPreset,
-  sttPresetServices,
-} from '../../../../src/model/speech-services/schemas/described-stt.ts';
-import { sttServices } from '../../../../src/model/speech-services/schemas/stt.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
 import type { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import { VendorSocket } from '../../../../src/speech/service/vendor-socket.ts';
-import { sttPresets } from '../../../../src/speech/stt/described/stt-presets.ts';
-import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
+import { type SttPreset, sttPresets } from '../../../fakes/described/presets.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
@@ -33,7 +29,7 @@ async function connect(provider: SttPreset, given: { faults?: SttFaults; setting
     { clock, key: KEY, faults: faults === undefined ? [] : [faults] },
     sttProtocols[provider](KEY),
   );
-  const settings = sttPresetServices[provider].parse({
+  const settings = sttServices[provider].parse({
     provider,
     api_key: KEY,
     base_url: server.url,
@@ -51,9 +47,12 @@ async function connect(provider: SttPreset, given: { faults?: SttFaults; setting
   return { rig, server, stt };
 }
 
-const presets = Object.keys(sttPresetServices) as SttPreset[];
-const bySilence = new Set<SttPreset>(['gladia', 'xai', 'vapi_transcriber', 'jambonz_stt']);
-const wordless = new Set<SttPreset>(['sarvam', 'vapi_transcriber', 'jambonz_stt']);
+const presets = Object.keys(sttPresets) as SttPreset[];
+const isBySilence = (preset: SttPreset) => sttPresets[preset].finalize === undefined;
+const hasTimes = (preset: SttPreset) => {
+  const { tokens, results } = sttPresets[preset];
+  return tokens !== undefined || results.some(({ words }) => words !== undefined);
+};
 
 for (const provider of presets) {
   serviceContract({
@@ -62,9 +61,9 @@ for (const provider of presets) {
     start: (options) => startSttServer(options, sttProtocols[provider](options.key)),
     create({ url, key }, means) {
       const settings = { provider, api_key: key, base_url: url };
-      return createSttService(sttPresetServices[provider].parse(settings), means);
+      return createSttService(sttServices[provider].parse(settings), means);
     },
-    pausesMs: [bySilence.has(provider) ? 700 : 200],
+    pausesMs: [isBySilence(provider) ? 700 : 200],
     wordsMost: 1,
     finals:
       provider === 'speechmatics'
@@ -73,7 +72,7 @@ for (const provider of presets) {
     isOrdering: false,
     // `sarvam` has none.
     hasInterimWords: provider !== 'sarvam',
-    hasTimes: !wordless.has(provider),
+    hasTimes: hasTimes(provider),
     refusal: (words) => JSON.stringify({ error: words }),
     closes: [[1011, 'network']],
     broken: ['{'],
@@ -84,7 +83,7 @@ for (const provider of presets) {
 
 it.each(presets)('%s ends utterances as its service does', async (provider) => {
   const { stt } = await connect(provider);
-  const finalize = bySilence.has(provider) ? 'by-silence' : 'answered';
+  const finalize = isBySilence(provider) ? 'by-silence' : 'answered';
   expect(stt.capabilities).toMatchObject({ finalize, interimWords: provider !== 'sarvam' });
 });
 

@@ -2,11 +2,9 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import {
-  type SttPreset,
-  sttPresetServices,
-} from '../../../../src/model/speech-services/schemas/described-stt.ts';
-import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
+import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
+import type { SttPreset } from '../../../fakes/described/presets.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
@@ -26,7 +24,7 @@ async function open(provider: SttPreset, given: object = {}) {
   const server = await startSttServer({ clock, key: KEY }, sttProtocols[provider](KEY));
   const settings = { provider, api_key: KEY, base_url: server.url, language: 'de', ...given };
   const stt = createSttService(
-    sttPresetServices[provider].parse({ ...settings, keyterms: ['Penne'] }),
+    sttServices[provider].parse({ ...settings, keyterms: ['Penne'] }),
     serviceMeans(clock),
   );
   const rig = new RecognizerRig(clock, stt, { ...OPEN_SPEECH, boost: ['Ada'] });

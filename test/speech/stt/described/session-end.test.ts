@@ -1,12 +1,10 @@
 // The end of a session of every preset of a recogniser.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import {
-  type SttPreset,
-  sttPresetServices,
-} from '../../../../src/model/speech-services/schemas/described-stt.ts';
-import { createSttService } from '../../../../src/speech/stt/registry.ts';
+import { sttServices } from '../../../../src/model/speech-services/services.ts';
+import { createSttService } from '../../../../src/speech/vendors/stt-registry.ts';
 import type { Clock } from '../../../../src/std/clock.ts';
+import { type SttPreset, sttPresets } from '../../../fakes/described/presets.ts';
 import { sttProtocols } from '../../../fakes/described/stt-servers.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
@@ -34,7 +32,7 @@ async function start(provider: SttPreset, clock: Clock, faults: SttFaults = {}) 
     sttProtocols[provider](KEY),
   );
   const row = { provider, api_key: KEY, base_url: fake.url };
-  const service = createSttService(sttPresetServices[provider].parse(row), serviceMeans(clock));
+  const service = createSttService(sttServices[provider].parse(row), serviceMeans(clock));
   return { fake, service, server: endingOf(fake) };
 }
 
@@ -51,7 +49,7 @@ function endingOf({ sessions, violations, close }: SttServer): EndingServer {
 /** Those whose services say in their last messages what they bill. */
 const counting = new Set<SttPreset>(['gladia', 'soniox', 'xai']);
 
-for (const provider of Object.keys(sttPresetServices) as SttPreset[]) {
+for (const provider of Object.keys(sttPresets) as SttPreset[]) {
   sessionEndContract({
     name: `the preset ${provider}`,
     counts: counting.has(provider),

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { serviceFaults } from '../../../../src/metrics/speech-metrics.ts';
-import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../../src/speech/service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import { SpeechWatchdog } from '../../../../src/speech/stt/fallback/speech-watchdog.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';

@@ -1,7 +1,7 @@
 // A process of its own, as memory that others gave back hides what a model takes: prints as JSON by how many MB the
 // process grew with the recogniser opened, and with the first call.
 
-import { openSpeechToText } from '../../../../src/speech/stt/registry.ts';
+import { openSpeechToText } from '../../../../src/speech/vendors/stt-registry.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 

@@ -17,9 +17,9 @@ import {
 } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-library.ts';
 import { parseDictionary } from '../../../../src/speech/stt/pocketsphinx/pronunciation-dictionary.ts';
 import { SPHINX_SETTINGS } from '../../../../src/speech/stt/pocketsphinx/recognition.ts';
-import { openSpeechToText } from '../../../../src/speech/stt/registry.ts';
 import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
 import { createFlite } from '../../../../src/speech/tts/flite/flite.ts';
+import { openSpeechToText } from '../../../../src/speech/vendors/stt-registry.ts';
 import { FakeClock, settle } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import { rounds } from '../../../rounds.ts';

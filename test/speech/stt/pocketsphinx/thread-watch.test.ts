@@ -1,8 +1,8 @@
 // The watchdog of the recogniser's thread: what it takes for a hang, and callers that change in its checks.
 
 import { describe, expect, it } from 'vitest';
+import { watchThread } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx.ts';
 import { HANDLED } from '../../../../src/speech/stt/pocketsphinx/pocketsphinx-messages.ts';
-import { watchThread } from '../../../../src/speech/stt/pocketsphinx/thread-watch.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 function watch(processorMs: () => number | undefined = () => undefined) {

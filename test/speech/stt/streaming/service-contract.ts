@@ -3,7 +3,7 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../../src/speech/service/service-circuit-breaker.ts';
 import type { FaultKind, ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import type { ServiceMeans, ServiceUsage } from '../../../../src/speech/service/service-means.ts';
 import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';

@@ -4,7 +4,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { serviceFaults } from '../../../../src/metrics/speech-metrics.ts';
 import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
-import { CircuitBreaker } from '../../../../src/speech/service/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../../src/speech/service/service-circuit-breaker.ts';
 import { ServiceFault } from '../../../../src/speech/service/service-fault.ts';
 import type { SpeechToText } from '../../../../src/speech/stt/stt.ts';
 import { createSttFallback } from '../../../../src/speech/stt/stt-fallback.ts';

@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../../../src/egress/egress-rule.ts';
-import { describedTtsServices } from '../../../../src/model/speech-services/schemas/described-tts.ts';
-import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { ttsServices } from '../../../../src/model/speech-services/services.ts';
+import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
 import { startSocketService } from '../../../fakes/services/service-socket.ts';
@@ -27,7 +27,7 @@ describe('a described voice with contexts and binary audio', () => {
   it('gives no audio of a cancelled sentence to the next one', async () => {
     const server = await startSocketService();
     const row = { provider: 'websocket_tts', base_url: server.url, description };
-    const settings = describedTtsServices.websocket_tts.parse(row);
+    const settings = ttsServices.websocket_tts.parse(row);
     const tts = createTtsService(settings, serviceMeans(new FakeClock(), createEgress()));
     opened.push(server, tts);
     const say = (text: string) => {
@@ -71,7 +71,7 @@ describe('a described voice at 48 kHz alone', () => {
         done: { when: [{ path: 'last', equals: true }], per: 'text' },
       },
     };
-    const settings = describedTtsServices.websocket_tts.parse(row);
+    const settings = ttsServices.websocket_tts.parse(row);
     const tts = createTtsService(settings, serviceMeans(new FakeClock(), createEgress()));
     opened.push(server, tts);
     const heard = new HeardUtterance();

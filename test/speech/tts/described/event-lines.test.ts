@@ -1,7 +1,7 @@
 // Lines of server-sent events, cut anywhere.
 
 import { describe, expect, it } from 'vitest';
-import { EventLines } from '../../../../src/speech/tts/described/event-lines.ts';
+import { EventLines } from '../../../../src/speech/tts/described/described-request.ts';
 
 const text = 'event: x\ndata: {"a":"ä"}\r\n\n: ping\ndata:{"b":2}\n{"error":1}';
 

@@ -3,8 +3,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { wavHeader } from '../../../../src/audio/wav.ts';
-import { ttsServices } from '../../../../src/model/speech-services/schemas/tts.ts';
-import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { ttsServices } from '../../../../src/model/speech-services/services.ts';
+import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { type HttpAsked, startHttpService } from '../../../fakes/services/fake-http-service.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';

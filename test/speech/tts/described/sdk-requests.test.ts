@@ -1,8 +1,8 @@
 // Presets of voices against what the vendors' own SDKs send (test/oracles, fixtures/wire).
 
 import { afterEach, expect, it } from 'vitest';
-import { ttsPresetServices } from '../../../../src/model/speech-services/schemas/described-tts.ts';
-import { createTtsService } from '../../../../src/speech/tts/registry.ts';
+import { ttsServices } from '../../../../src/model/speech-services/services.ts';
+import { createTtsService } from '../../../../src/speech/vendors/tts-registry.ts';
 import { startVoiceServer } from '../../../fakes/described/tts-servers.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { serviceMeans } from '../../../fakes/services/service-means.ts';
@@ -20,7 +20,7 @@ it('what the SDK of Sarvam sends has all that the preset sends; the rest are its
   const clock = new FakeClock();
   const server = await startVoiceServer('sarvam', { clock, key: KEY });
   const row = { provider: 'sarvam', api_key: KEY, base_url: server.url, speed: 1 };
-  const tts = createTtsService(ttsPresetServices.sarvam.parse(row), serviceMeans(clock));
+  const tts = createTtsService(ttsServices.sarvam.parse(row), serviceMeans(clock));
   opened.push(server, tts);
   const heard = new HeardUtterance();
   const stream = tts.stream?.(undefined, heard);
