@@ -81,7 +81,8 @@ function isAtTerminal(): boolean {
   return process.stdout.isTTY === true;
 }
 
-/** Standard output of a log: plain lines at a terminal, else JSON. A full disk or a pipe with a dead or slow reader must not end calls. */
+/** Standard output of a log: plain lines at a terminal, else JSON. A full disk or a pipe with a dead or slow reader
+ *  must not end calls. */
 function standardOutput(): DestinationStream & { flushSync(): void } {
   const shown = isAtTerminal() ? terminalLine : (line: string) => line;
   const output = new LineOutput({

@@ -143,7 +143,8 @@ const PUT_OFF_MS_MAX = 24 * 3_600_000;
 /** Pause, doubled each time: the last dial comes half a day after the first. */
 const AGAIN_MS = { first: 60_000, most: 4 * 3_600_000 };
 
-/** Backoff of a contact whose dial the provider failed without placing a call: time until it is due again, within its campaign's hours. Undefined if the limits are reached. */
+/** Backoff of a contact whose dial the provider failed without placing a call: time until it is due again, within its
+ *  campaign's hours. Undefined if the limits are reached. */
 function putOffMs({
   putOffs,
   putOffMs: sinceMs,
@@ -155,8 +156,8 @@ function putOffMs({
 /** Busy and unanswered calls show that calls reach their destination. */
 const FAILURES: readonly AttemptOutcome[] = ['failed', 'error'];
 
-/** The circuit breaker (contract §9.6, §9.7): the log entry with which the campaign stops; undefined while it may go on. `outcomes`: those in the breaker's
- *  window. */
+/** The circuit breaker (contract §9.6, §9.7): the log entry with which the campaign stops; undefined while it may go
+ *  on. `outcomes`: those in the breaker's window. */
 export function isCircuitOpen(
   outcomes: ReadonlyMap<AttemptOutcome, number>,
   settings: BreakerSettings | null,

@@ -37,8 +37,8 @@ export function trimmed(cell: string): string {
 }
 
 /** Records in order, the first with number 1; blank lines are records of one empty cell. A line `sep=;` before them is
- *  left out. The delimiter is the one with which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID for bytes that are no such
- *  file, and what `bytes` throws. */
+ *  left out. The delimiter is the one with which the first line has the column `column`. Throws CAMPAIGN_SOURCE_INVALID
+ *  for bytes that are no such file, and what `bytes` throws. */
 export async function* readRecords(
   bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
   column: string,

@@ -311,8 +311,8 @@ const FILE_NAMES: Readonly<Record<string, string>> = {
   'websocket_client.conf': 'websocket_client.conf',
 };
 
-/** The plan for FreePBX, which writes http.conf, ari.conf and extensions.conf itself: its settings, the files that it leaves
- *  to the administrator, and the steps in its web interface. `plan`: that for a plain Asterisk. */
+/** The plan for FreePBX, which writes http.conf, ari.conf and extensions.conf itself: its settings, the files that it
+ *  leaves to the administrator, and the steps in its web interface. `plan`: that for a plain Asterisk. */
 export function freePbxPlan(plan: AdminPlan, wishes: AdminWishes): AdminPlan {
   return {
     ...plan,

@@ -287,8 +287,8 @@ function clamp15(value: number): number {
   return value > 16_383 ? 16_383 : value < -16_384 ? -16_384 : value;
 }
 
-/** The adaptive predictor of one sub-band: two poles and six zeros whose coefficients follow the signs of the last samples.
- *  Integer arithmetic to the bit. Block 4 of G.722. */
+/** The adaptive predictor of one sub-band: two poles and six zeros whose coefficients follow the signs of the last
+ *  samples. Integer arithmetic to the bit. Block 4 of G.722. */
 export class AdaptivePredictor {
   /** SL, SH: the predicted next sample. */
   prediction = 0;

@@ -1,8 +1,8 @@
 // Error codes of the API: of requests that no route answers, and of resources in the store. One row per code;
 // `{name}` in a text is replaced by the fact of that name.
 
-/** Requests that no route answers: they do not fit a schema, have no route, or are no HTTP. Texts are the reason phrases of
- *  HTTP (RFC 9110), which the contract sends as `detail`. */
+/** Requests that no route answers: they do not fit a schema, have no route, or are no HTTP. Texts are the reason
+ *  phrases of HTTP (RFC 9110), which the contract sends as `detail`. */
 export const requestErrors = {
   /** The body has the items in place of this text. */
   REQUEST_INVALID: { retry: false, text: 'The request does not fit its schema' },

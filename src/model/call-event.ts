@@ -22,8 +22,8 @@ export const utteranceKind = z.enum([
 ]);
 export type UtteranceKind = z.infer<typeof utteranceKind>;
 
-/** The progress of a transfer's destination, in its order; those from `busy` on are final. `joined`: the gateway has joined it
- *  with the caller. `completed`: it was answered and is over. */
+/** The progress of a transfer's destination, in its order; those from `busy` on are final. `joined`: the gateway has
+ *  joined it with the caller. `completed`: it was answered and is over. */
 export const transferOutcome = z.enum([
   'ringing',
   'answered',

@@ -87,10 +87,10 @@ function testVoice(nth: number): number {
 /** The addon has one memory per process, so it has one kernel with one list of slots. */
 const kernelOf = new WeakMap<NativeKernels, VadKernel & { instructions: Instructions }>();
 
-/** The forward pass in compiled code: one call for all windows that are due. All streams live in the kernels' one memory,
- *  whose size is fixed, so that the views on it stay valid. `weights` as scripts/extract-vad.mjs writes them. `instructions`: which of INSTRUCTIONS to use, up to what
- *  the processor has (vadInstructions); default: the best it has. Throws NATIVE_BROKEN if the kernels were built
- *  for other dimensions. */
+/** The forward pass in compiled code: one call for all windows that are due. All streams live in the kernels' one
+ *  memory, whose size is fixed, so that the views on it stay valid. `weights` as scripts/extract-vad.mjs writes them.
+ *  `instructions`: which of INSTRUCTIONS to use, up to what the processor has (vadInstructions); default: the best it
+ *  has. Throws NATIVE_BROKEN if the kernels were built for other dimensions. */
 export function compiledVadKernel(
   kernels: NativeKernels,
   weights: Float32Array,

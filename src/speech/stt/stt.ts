@@ -56,7 +56,8 @@ export interface Recognizer {
   speechStopped?(): void;
   /** The VAD detected speech again, before the final words were requested. */
   speechResumed?(): void;
-  /** The caller has probably finished: the final words may be prepared. `finalize` follows soon, unless `speechResumed` does. */
+  /** The caller has probably finished: the final words may be prepared. `finalize` follows soon, unless `speechResumed`
+   *  does. */
   prepareFinal?(): void;
   /** Requests the final words since `speechStarted`. */
   finalize(): void;

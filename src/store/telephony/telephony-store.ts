@@ -51,7 +51,8 @@ export function telephonyStore(context: StoreContext) {
   });
 }
 
-/** Id by which this installation recognises its applications at providers: twelve hexadecimal digits, which stays the same for the life of the database. */
+/** Id by which this installation recognises its applications at providers: twelve hexadecimal digits, which stays the
+ *  same for the life of the database. */
 async function installationId({ db, random }: StoreContext): Promise<string> {
   const first = () => db.selectFrom('installations').select('id').orderBy('id').executeTakeFirst();
   const known = await first();
@@ -63,8 +64,8 @@ async function installationId({ db, random }: StoreContext): Promise<string> {
 }
 
 /** Takes a turn of the configuration, for a call that a client starts; a campaign's claims use the same turns
- *  (campaigns/dial-queue.ts), so that dials of all processes keep the rate. Returns the milliseconds until the call may be placed; undefined, without a turn,
- *  if that is longer than `waitMsMax`, or if there is no such configuration. */
+ *  (campaigns/dial-queue.ts), so that dials of all processes keep the rate. Returns the milliseconds until the call may
+ *  be placed; undefined, without a turn, if that is longer than `waitMsMax`, or if there is no such configuration. */
 async function takeDialTurn(
   { db, time }: StoreContext,
   configurationId: string,

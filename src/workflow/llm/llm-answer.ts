@@ -113,8 +113,9 @@ function hasWorked(content: string): boolean {
 }
 
 /** Masks parts of the history that a model or its content filter refuses. They stay in every later request, so that one
- *  sentence of the caller would end the call; the run's transcript keeps them. Masks what is new since the last answer; after a second refusal in a row all of the history. False if masks do not
- *  help: after too many refusals, and if a service refuses requests of which it has answered none. */
+ *  sentence of the caller would end the call; the run's transcript keeps them. Masks what is new since the last answer;
+ *  after a second refusal in a row all of the history. False if masks do not help: after too many refusals, and if a
+ *  service refuses requests of which it has answered none. */
 function maskRefused({ state }: Step, refused: 'content' | 'request'): boolean {
   const accepted = state.history.findLastIndex(
     (entry) => entry.role === 'assistant' && entry.isAccepted === true,

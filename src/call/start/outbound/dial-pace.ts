@@ -93,7 +93,8 @@ export function callsPerSecondOf({ configuration, provider }: Line): number | nu
   return configuration.callsPerSecond ?? provider.capabilities.callsPerSecond ?? null;
 }
 
-/** Rate limit of an account's dials that clients start. Campaigns claim calls at the same rate (campaign/dispatcher.ts). */
+/** Rate limit of an account's dials that clients start. Campaigns claim calls at the same rate
+ *  (campaign/dispatcher.ts). */
 export class AccountPace {
   readonly #store: Pick<Store, 'telephony'>;
   readonly #clock: Clock;
