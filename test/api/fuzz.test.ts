@@ -211,7 +211,7 @@ describe('any request', () => {
   }, 120_000);
 });
 
-/** A stream stays open for as long as it is asked to: event-streams.test.ts and routes/events.test.ts are about them. */
+/** A stream stays open for as long as it is asked to: event-streams.test.ts and event-stream-routes.test.ts are about them. */
 function isShort({ responses }: Operation): boolean {
   return responses[200]?.content?.['text/event-stream'] === undefined;
 }

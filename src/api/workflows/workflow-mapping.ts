@@ -33,7 +33,7 @@ export async function shownAgentOf(
   return found;
 }
 
-/** A workflow in a reply. `isLoadable`: in a form that a client's builder can load (shown-definition.ts). */
+/** A workflow in a reply. `isLoadable`: in a form that a client's builder can load (public-definition.ts). */
 export function workflowOnWire(
   workflow: Workflow,
   version: WorkflowVersion | undefined,

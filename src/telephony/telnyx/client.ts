@@ -1,5 +1,5 @@
 // One request to Telnyx' REST interface: address, key, and the meaning of its errors. The requests themselves:
-// control.ts, numbers.ts, application.ts. Source: developers.telnyx.com, API v2; providers §2.1, §2.6.
+// control.ts and account.ts. Source: developers.telnyx.com, API v2; providers §2.1, §2.6.
 
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';

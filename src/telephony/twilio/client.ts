@@ -1,5 +1,5 @@
 // One request to Twilio's REST interface: address, credentials, and the meaning of its errors. The requests
-// themselves: control.ts and numbers.ts. Source: twilio.com/docs/usage/requests-to-twilio; error codes from
+// themselves: control.ts and account.ts. Source: twilio.com/docs/usage/requests-to-twilio; error codes from
 // twilio.com/docs/api/errors
 
 import { z } from 'zod';

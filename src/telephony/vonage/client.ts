@@ -1,5 +1,5 @@
 // One request to Vonage's REST interfaces: address, credentials, and the meaning of its errors. The requests themselves:
-// control.ts and numbers.ts. Source: developer.vonage.com, Voice API, Application API v2, Numbers API.
+// control.ts and account.ts. Source: developer.vonage.com, Voice API, Application API v2, Numbers API.
 
 import { z } from 'zod';
 import type { Clock } from '../../std/clock.ts';

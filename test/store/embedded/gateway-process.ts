@@ -1,4 +1,4 @@
-// A gateway for supervisor.test.ts to kill: stores numbers one by one and tells each to its parent
+// A gateway for process-supervisor.test.ts to kill: stores numbers one by one and tells each to its parent
 // once the database has acknowledged it. Arguments: data folder, cache folder, last number stored.
 
 import { sql } from 'kysely';
