@@ -11,8 +11,7 @@ import { clientName } from '../../std/client-address.ts';
 import type { Clock } from '../../std/clock.ts';
 import { organizationShare, type WorkShare } from '../../std/work-share.ts';
 import { clientGone } from './client-gone.ts';
-import { FairQueue, type QueueLimits, tooMany } from './fair-queue.ts';
-import { HeavyRests } from './heavy-rests.ts';
+import { FairQueue, HeavyRests, type QueueLimits, tooMany } from './fair-queue.ts';
 import type { Admission } from './route-admissions.ts';
 
 type QueueName = Exclude<Admission, 'first'> | 'outsideLarge';

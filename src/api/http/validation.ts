@@ -1,16 +1,24 @@
 // Validation errors in pydantic 2's form: the zod issues of a request become the items of a 422 body. Secrets are never
-// echoed. Source: contract §1, specification §2.9.
+// echoed. Unknown fields of a body are ignored, but for those that resemble a missing one. Source: contract §1,
+// specification §2.9.
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import { providerName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';
+import { isNear, NAME_LENGTH_MIN } from '../../std/text/near-name.ts';
 import { secretFieldsOf } from '../../telephony/registry/configuration.ts';
-import { isInteger, locOf, type RequestPart } from './error-location.ts';
+import {
+  childOf,
+  intoUnion,
+  isInteger,
+  locOf,
+  memberOf,
+  type RequestPart,
+} from './error-location.ts';
 import type { ValidationItem } from './error-schema.ts';
-import { misspelledField } from './misspelled-fields.ts';
 import { type PydanticFault, pydanticFault } from './pydantic-errors.ts';
 
-/** Items in one reply; more do not help, and multiply a hostile body. */
+/** Items in one reply, and items of a list that are searched; more do not help, and multiply a hostile body. */
 const ITEMS_MAX = 100;
 /** Levels of a wrong value that are echoed. */
 const ECHO_DEPTH_MAX = 6;
@@ -18,6 +26,17 @@ const ECHO_MEMBERS_MAX = 50;
 const ECHO_CHARACTERS_MAX = 500;
 const UNREADABLE = 'an object has a length that is no number';
 const SEND_JSON = 'Send JSON, with Content-Type: application/json';
+/** Fields by other names that clients give them. */
+const OTHER_NAMES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['phone', ['phone_number', 'address']],
+  ['number', ['phone_number', 'address']],
+  ['to', ['phone_number']],
+  ['phone_number', ['address']],
+  ['definition', ['workflow_definition']],
+]);
+/** Levels of a body that are searched, and members of a level. Bodies with more are stored JSON, not fields. */
+const DEPTH_MAX = 6;
+const FIELDS_MAX = 200;
 
 /** A request that does not fit its schema. error-reply.ts answers 422. */
 export class RequestInvalid extends Error {
@@ -194,4 +213,65 @@ function echo(value: unknown, depth = 0): unknown {
   return Object.fromEntries(
     entries.map(([key, each]) => [key, isSecretName(key) ? hidden(each) : echo(each, depth + 1)]),
   );
+}
+
+interface Misspelling {
+  path: (string | number)[];
+  meant: string;
+}
+
+/** The first misnamed field in `data`, whether or not `data` fits `schema`: an unknown field that resembles a missing
+ *  one, such as `inital_context` without `initial_context`, or is another name of one, such as `phone` of
+ *  `phone_number`. */
+export function misspelledField(
+  schema: z.core.$ZodType,
+  data: unknown,
+  path: (string | number)[] = [],
+): Misspelling | undefined {
+  if (path.length >= DEPTH_MAX) return undefined;
+  const { schema: inner } = intoUnion(schema, data);
+  if (inner instanceof z.ZodArray && Array.isArray(data)) {
+    return firstOf(
+      data.slice(0, ITEMS_MAX).map((each, i) => [i, each, inner.element]),
+      path,
+    );
+  }
+  if (!(inner instanceof z.ZodObject) || inner.def.catchall !== undefined) return undefined;
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  const sent = Object.keys(data).slice(0, FIELDS_MAX);
+  const known = Object.keys(inner.shape);
+  const missing = known.filter((name) => !sent.includes(name));
+  for (const name of sent.filter((each) => !known.includes(each))) {
+    const meant =
+      missing.find((each) => isNear(name, each)) ??
+      missing.find((each) => OTHER_NAMES.get(name)?.includes(each)) ??
+      missing.find((each) => isWordOf(name, each) && isRequired(inner, each));
+    if (meant !== undefined) return { path: [...path, name], meant };
+  }
+  const members = known.map((name) => [name, memberOf(data, name), childOf(inner, name)] as const);
+  return firstOf(members, path);
+}
+
+function firstOf(
+  members: readonly (readonly [string | number, unknown, z.core.$ZodType | undefined])[],
+  path: (string | number)[],
+): Misspelling | undefined {
+  for (const [key, value, schema] of members) {
+    if (schema === undefined || typeof value !== 'object' || value === null) continue;
+    const found = misspelledField(schema, value, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whether the name is the first or last words of the known one, such as `source` of `source_id`. Optional fields are
+ *  not compared like this: a client may have a field of its own by such a name. */
+function isWordOf(name: string, known: string): boolean {
+  return (
+    name.length >= NAME_LENGTH_MIN && (known.startsWith(`${name}_`) || known.endsWith(`_${name}`))
+  );
+}
+
+function isRequired(schema: z.ZodObject, name: string): boolean {
+  return schema.shape[name]?._zod.optin !== 'optional';
 }

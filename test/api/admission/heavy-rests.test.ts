@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FairQueue } from '../../../src/api/admission/fair-queue.ts';
-import { HeavyRests } from '../../../src/api/admission/heavy-rests.ts';
+import { FairQueue, HeavyRests } from '../../../src/api/admission/fair-queue.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 /** How long `name` rests after work of `workMs`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { misspelledField } from '../../../src/api/http/misspelled-fields.ts';
+import { misspelledField } from '../../../src/api/http/validation.ts';
 
 const schema = z.object({
   name: z.string(),

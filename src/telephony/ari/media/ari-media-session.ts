@@ -17,7 +17,6 @@ import {
   type MediaTraits,
 } from '../../provider/media-session.ts';
 import { type ControlMessage, command, parseControlMessage } from './control-messages.ts';
-import { QueueMonitor } from './queue-monitor.ts';
 
 /** Longest message: Asterisk takes a message in ten pieces or more for a dead peer, so each must go in one piece. A
  *  multiple of every format's frame. */
@@ -33,6 +32,14 @@ const codecs: Readonly<Record<string, string>> = {
   slin16: 'L16/16000',
   g722: 'G722',
 };
+/** One frame is played at each tick. */
+const FRAME_MS = 20;
+/** Frames between two polls: half a second of audio. */
+const ASK_FRAMES = 25;
+/** Polls without an answer. After more, the PBX does not answer at all. */
+const ASKED_MAX = 16;
+/** Longest queue that an answer may report; Asterisk's holds fewer frames. */
+const QUEUE_FRAMES_MAX = 2_000;
 
 /** Finds the audio and its timestamp in a binary message. */
 export interface AudioReader {
@@ -48,7 +55,7 @@ const PLAIN_AUDIO: AudioReader = { payload: (message) => message, timestampMs: N
 /** The first message of a media channel. */
 export type ChannelStart = Pick<ControlMessage, 'channelId' | 'format' | 'frameBytes'>;
 
-export interface AriMediaListener {
+interface AriMediaListener {
   /** The call has closed its media. */
   onClosed(): void;
   /** The transport is gone. */
@@ -57,7 +64,7 @@ export interface AriMediaListener {
   onQueue(frames: number): void;
 }
 
-export interface AriMediaOptions {
+interface AriMediaOptions {
   /** Id of the caller's channel. */
   callId: string;
   /** With marks, Asterisk has a queue and accepts control messages about it. */
@@ -266,5 +273,64 @@ export class AriMediaSession implements MediaSession {
     const unplayedMs = this.#queue.answered(queuedFrames);
     if (unplayedMs !== undefined) this.#delivery.onEvent({ type: 'unplayed', ms: unplayedMs });
     this.#listener.onQueue(queuedFrames);
+  }
+}
+
+interface Asked {
+  /** Frames sent at that time; NaN if a clear took them back since. */
+  sentFrames: number;
+  atMs: number;
+}
+
+/** Monitors Asterisk's playout queue. Asterisk plays one frame at each tick of its timer and never makes up for a missed
+ *  tick, so on a busy machine its queue grows while the agent speaks. GET_STATUS polls its length. Source: asterisk
+ *  §0.11, §2.9. */
+export class QueueMonitor {
+  readonly #nowMs: () => number;
+  #frameBytes: number | undefined;
+  #sentFrames = 0;
+  #askedFrames = 0;
+  #asked: Asked[] = [];
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Starts with an empty queue. `frameBytes`: bytes of 20 ms; undefined where Asterisk has no queue. */
+  begin(frameBytes: number | undefined): void {
+    this.#frameBytes = frameBytes;
+    this.#sentFrames = 0;
+    this.#askedFrames = 0;
+    this.#asked = [];
+  }
+
+  /** Counts sent bytes. Returns whether a poll is due. */
+  sent(bytes: number): boolean {
+    if (this.#frameBytes === undefined) return false;
+    this.#sentFrames += bytes / this.#frameBytes;
+    return this.#sentFrames - this.#askedFrames >= ASK_FRAMES;
+  }
+
+  /** Records a poll. False if too many are unanswered. */
+  poll(): boolean {
+    this.#askedFrames = this.#sentFrames;
+    if (this.#asked.length >= ASKED_MAX) return false;
+    this.#asked.push({ sentFrames: this.#sentFrames, atMs: this.#nowMs() });
+    return true;
+  }
+
+  /** A clear took back the sent audio. */
+  flushed(): void {
+    for (const asked of this.#asked) asked.sentFrames = Number.NaN;
+  }
+
+  /** Lower bound in milliseconds of all sent audio that is not played yet, from the answer to the oldest poll.
+   *  Asterisk may have answered at any moment since the poll. Undefined if a clear made the answer useless. */
+  answered(queuedFrames: number): number | undefined {
+    const asked = this.#asked.shift();
+    if (asked === undefined || Number.isNaN(asked.sentFrames)) return undefined;
+    const queued = Math.min(Math.max(0, queuedFrames), QUEUE_FRAMES_MAX);
+    const frames = queued + this.#sentFrames - asked.sentFrames;
+    return Math.max(0, frames * FRAME_MS - (this.#nowMs() - asked.atMs));
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fillTone, measureTone } from '../../../../src/telephony/ari/doctor/test-tone.ts';
+import { fillTone, measureTone } from '../../../../src/telephony/ari/doctor/audio-check.ts';
 
 function tone(hz: number, rateHz: number): Int16Array {
   const pcm = new Int16Array(rateHz / 2);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { QueueMonitor } from '../../../../src/telephony/ari/media/queue-monitor.ts';
+import { QueueMonitor } from '../../../../src/telephony/ari/media/ari-media-session.ts';
 
 const FRAME = 160;
 
