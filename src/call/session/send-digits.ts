@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
-import type { Line, ProviderHangUp } from '../end/closing/provider-hang-up.ts';
+import type { CallRoute, ProviderHangUp } from '../end/closing/provider-hang-up.ts';
 import type { CallRegistry } from './call-registry.ts';
 
 const SEND_MS_MAX = 5_000;
@@ -13,7 +13,7 @@ const SEND_MS_MAX = 5_000;
 export interface DigitRequestsDeps {
   store: Pick<Store, 'runs'>;
   registry: Pick<CallRegistry, 'session'>;
-  hangUps: Pick<ProviderHangUp, 'lineOf'>;
+  hangUps: Pick<ProviderHangUp, 'routeOf'>;
   clock: Clock;
 }
 
@@ -38,14 +38,14 @@ export class DigitRequests {
     const run = await store.runs.get(organizationId, runId);
     if (run === undefined) throw new GatewayError('RUN_NOT_FOUND');
     if (run.state !== 'running') throw new GatewayError('CALL_NOT_TALKING');
-    const line = await hangUps.lineOf(run);
-    if (line === undefined || run.providerCallId === null)
+    const route = await hangUps.routeOf(run);
+    if (route === undefined || run.providerCallId === null)
       throw new GatewayError('CALL_OUT_OF_REACH');
-    if (line.provider.capabilities.digitsOut === 'tones') this.#sendTones(runId, digits, line);
-    else await this.#request(run.providerCallId, digits, line);
+    if (route.provider.capabilities.digitsOut === 'tones') this.#sendTones(runId, digits, route);
+    else await this.#request(run.providerCallId, digits, route);
   }
 
-  #sendTones(runId: string, digits: string, { provider }: Line): void {
+  #sendTones(runId: string, digits: string, { provider }: CallRoute): void {
     const session = this.#deps.registry.session(runId);
     if (session === undefined) {
       throw new GatewayError('DIGITS_UNSUPPORTED', { provider: provider.name });
@@ -53,10 +53,10 @@ export class DigitRequests {
     session.press(digits);
   }
 
-  async #request(callId: string, digits: string, line: Line): Promise<void> {
+  async #request(callId: string, digits: string, route: CallRoute): Promise<void> {
     const deadline = deadlineSignal(this.#deps.clock, SEND_MS_MAX, 'send digits');
     try {
-      const { provider, configuration } = line;
+      const { provider, configuration } = route;
       const { credentials } = configuration;
       await provider.control.sendDigits?.(credentials, callId, digits, deadline.signal);
     } finally {

@@ -16,7 +16,7 @@ import { sendRepeatedly } from '../../../telephony/provider/repeated-command.ts'
 const HANG_UP_MS_MAX = 5_000;
 
 /** The provider and configuration of a call. */
-export interface Line {
+export interface CallRoute {
   provider: TelephonyProvider;
   configuration: TelephonyConfiguration;
 }
@@ -36,7 +36,7 @@ export class ProviderHangUp {
   }
 
   /** Hangs up. Has no effect on a call that is over. Throws PROVIDER_* codes, TIMED_OUT. */
-  async hangUp({ provider, configuration }: Line, callId: string): Promise<void> {
+  async hangUp({ provider, configuration }: CallRoute, callId: string): Promise<void> {
     const { clock } = this.#deps;
     const { credentials } = configuration;
     const deadline = deadlineSignal(clock, HANG_UP_MS_MAX, 'hang up');
@@ -50,9 +50,9 @@ export class ProviderHangUp {
   }
 
   /** Hangs up, best effort, a call that is closed in any case. Never rejects. */
-  async attempt(line: Line, callId: string, runId?: string): Promise<void> {
+  async attempt(route: CallRoute, callId: string, runId?: string): Promise<void> {
     try {
-      await this.hangUp(line, callId);
+      await this.hangUp(route, callId);
     } catch (error) {
       this.#deps.log.warn({ err: error, runId, callId }, 'call not hung up at its provider');
     }
@@ -61,14 +61,14 @@ export class ProviderHangUp {
   /** Hangs up a run's call. Throws what `hangUp` throws, and CALL_OUT_OF_REACH if the call's provider is unknown. */
   async hangUpRun(run: Run): Promise<void> {
     const { providerCallId } = run;
-    const line = providerCallId === null ? undefined : await this.lineOf(run);
-    if (providerCallId === null || line === undefined) throw new GatewayError('CALL_OUT_OF_REACH');
-    await this.hangUp(line, providerCallId);
+    const route = providerCallId === null ? undefined : await this.routeOf(run);
+    if (providerCallId === null || route === undefined) throw new GatewayError('CALL_OUT_OF_REACH');
+    await this.hangUp(route, providerCallId);
   }
 
   /** The provider and configuration of the run's call; undefined if the provider is not built, or the
    *  configuration is deleted. */
-  async lineOf({ organizationId, configurationId, mode }: Run): Promise<Line | undefined> {
+  async routeOf({ organizationId, configurationId, mode }: Run): Promise<CallRoute | undefined> {
     const { store, providers } = this.#deps;
     const name = providerName.safeParse(mode);
     const provider = name.success ? providers.byName(name.data) : undefined;

@@ -15,11 +15,11 @@ import type { Clock } from '../../../std/clock.ts';
 import { isObject } from '../../../std/json.ts';
 import type { Store } from '../../../store/store.ts';
 import { stamp } from '../../events/transcript.ts';
-import type { Line, ProviderHangUp } from './provider-hang-up.ts';
+import type { CallRoute, ProviderHangUp } from './provider-hang-up.ts';
 import type { RunClosing, RunEnding } from './run-closing.ts';
 
 /** A call without media so far. */
-export interface UnconnectedCall extends Line {
+export interface UnconnectedCall extends CallRoute {
   run: Run;
 }
 

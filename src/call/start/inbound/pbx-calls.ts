@@ -124,14 +124,14 @@ export class PbxCalls {
   // Inbound calls.
 
   async #takeInbound(call: PbxInboundCall, stepped: QueuedCall): Promise<void> {
-    const wait = new StoreWait(this.#deps, this.#line.provider);
+    const wait = new StoreWait(this.#deps, this.#route.provider);
     try {
       const run = await wait.repeat(
         () => this.#runOf(call, stepped.ended),
         () => stepped.ended.aborted,
       );
       if (run === undefined) return;
-      const ringing = { run, ...this.#line, wait };
+      const ringing = { run, ...this.#route, wait };
       this.#deps.connect.watchdog.watch(ringing);
       this.#connect(call.callId, ringing, stepped);
     } catch (error) {
@@ -143,7 +143,7 @@ export class PbxCalls {
    *  CALL_LIMIT_REACHED. */
   async #runOf(call: PbxInboundCall, gone: AbortSignal): Promise<Run | undefined> {
     const { connection } = this.#options;
-    const { configuration, provider } = this.#line;
+    const { configuration, provider } = this.#route;
     const before = await lastRunOf(this.#deps, { configurationId: configuration.id, call }, gone);
     if (before !== undefined && !isTransferred(before)) return this.#again(before, call);
     if (before !== undefined && isLastLeg(before)) throw new Refusal('busy');
@@ -173,7 +173,7 @@ export class PbxCalls {
   }
 
   async #agent(call: PbxInboundCall): Promise<WorkflowVersion> {
-    const { configuration } = this.#line;
+    const { configuration } = this.#route;
     const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
     const number = calledNumberOf(call.to, numbers);
     if (number === undefined) {
@@ -186,7 +186,7 @@ export class PbxCalls {
 
   #refuse(callId: string, error: unknown): void {
     const { connection } = this.#options;
-    const { configuration, provider } = this.#line;
+    const { configuration, provider } = this.#route;
     const reason: RejectReason = reasonOf(error);
     pbxCalls.inc({ provider: provider.name, result: reason });
     callsRefused.inc({ code: codeOf(error) ?? reason });
@@ -209,7 +209,7 @@ export class PbxCalls {
   async #takeEarlyMedia({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
     const run = await this.#runNamed(runId);
     if (run?.state !== 'initialized' || this.#deps.connect.registry.connected(runId)) return;
-    const call = { run: await this.#named(run, callId), ...this.#line };
+    const call = { run: await this.#named(run, callId), ...this.#route };
     const abandoned = new AbortController();
     const gone = AbortSignal.any([stepped.ended, abandoned.signal]);
     const settled = this.#join(callId, call, { gone, isAnswered: false });
@@ -234,9 +234,9 @@ export class PbxCalls {
     const session = this.#deps.connect.registry.session(runId);
     if (session !== undefined) {
       await this.#deps.connect.admissions.answer(session);
-      pbxCalls.inc({ provider: this.#line.provider.name, result: 'connected' });
+      pbxCalls.inc({ provider: this.#route.provider.name, result: 'connected' });
     } else if (!this.#deps.connect.registry.connected(runId)) {
-      this.#connect(callId, { run: await this.#named(run, callId), ...this.#line }, stepped);
+      this.#connect(callId, { run: await this.#named(run, callId), ...this.#route }, stepped);
     }
   }
 
@@ -250,7 +250,7 @@ export class PbxCalls {
   /** The run, if it belongs to this configuration: a PBX cannot name runs of others. */
   async #runNamed(runId: string): Promise<Run | undefined> {
     const run = await this.#deps.store.runs.find(runId);
-    return run?.configurationId === this.#line.configuration.id ? run : undefined;
+    return run?.configurationId === this.#route.configuration.id ? run : undefined;
   }
 
   // Calls of both directions.
@@ -260,17 +260,17 @@ export class PbxCalls {
     const { runs } = this.#deps.store;
     const found =
       runId === null
-        ? await runs.findByProviderCall(this.#line.configuration.id, callId)
+        ? await runs.findByProviderCall(this.#route.configuration.id, callId)
         : await this.#runNamed(runId);
     if (found === undefined) return; // The call was refused.
     const run = await this.#named(found, callId);
     if (run.callType === 'outbound' && run.state === 'initialized' && !isTerminal(status.status)) {
-      this.#prepareAhead({ run, ...this.#line });
+      this.#prepareAhead({ run, ...this.#route });
     }
     // A plan in preparation would wait for a call that is over.
     if (isTerminal(status.status)) await this.#preparing.get(run.id)?.catch(() => undefined);
     await this.#deps.connect.providerEvents.takeStatus(
-      { run, ...this.#line },
+      { run, ...this.#route },
       { ...status, sequence: undefined },
     );
   }
@@ -390,10 +390,10 @@ export class PbxCalls {
 
   /** Hangs up, best effort. */
   #hangUp(callId: string): Promise<void> {
-    return this.#deps.hangUps.attempt(this.#line, callId);
+    return this.#deps.hangUps.attempt(this.#route, callId);
   }
 
-  get #line(): { configuration: TelephonyConfiguration; provider: PbxProvider } {
+  get #route(): { configuration: TelephonyConfiguration; provider: PbxProvider } {
     const { configuration, provider } = this.#options;
     return { configuration: configuration(), provider };
   }

@@ -13,7 +13,7 @@ import { deadlineSignal } from '../../../std/deadline.ts';
 import type { ClaimedAttempt } from '../../../store/campaigns/dial-attempts.ts';
 import type { NewRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
-import type { Line, ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
+import type { CallRoute, ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import type { DialRecord } from './dial.ts';
 import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
@@ -99,38 +99,38 @@ export class CampaignPlans {
   /** Determines the outcome of a call whose state is unknown, or that rang when its process stopped; the latter is
    *  hung up. Throws PROVIDER_* and STORE_UNAVAILABLE if the outcome cannot be determined now. */
   async outcomeAfterCrash(run: Run): Promise<Fate> {
-    const line = await this.#deps.hangUps.lineOf(run);
-    if (line === undefined) return 'unknowable';
+    const route = await this.#deps.hangUps.routeOf(run);
+    if (route === undefined) return 'unknowable';
     try {
-      return await this.#askFate(run, line);
+      return await this.#askFate(run, route);
     } catch (error) {
       if (REFUSALS.has(codeOf(error) ?? '')) return 'unknowable';
       throw error;
     }
   }
 
-  async #askFate(run: Run, line: Line): Promise<Fate> {
+  async #askFate(run: Run, route: CallRoute): Promise<Fate> {
     const { providerCallId } = run;
     const found =
-      providerCallId === null ? await this.#find(run, line) : { callId: providerCallId };
+      providerCallId === null ? await this.#find(run, route) : { callId: providerCallId };
     if (typeof found === 'string') return found;
     const { callId } = found;
     if (providerCallId === null) await this.#deps.record.dialled(run, { callId, metadata: {} });
     if (run.state !== 'completed') return 'there';
-    const { provider, configuration } = line;
+    const { provider, configuration } = route;
     const snapshot = await this.#asking('look up the call', (signal) =>
       provider.control.getCall(configuration.credentials, callId, signal),
     );
     if (snapshot === undefined) return 'unknowable';
     if (isTerminal(snapshot.status)) return snapshot.status;
-    await this.#deps.hangUps.hangUp(line, callId);
+    await this.#deps.hangUps.hangUp(route, callId);
     return 'canceled';
   }
 
   /** The oldest call between the two numbers that belongs to no other run. */
   async #find(
     run: Run,
-    { provider, configuration }: Line,
+    { provider, configuration }: CallRoute,
   ): Promise<{ callId: string } | 'none' | 'unknowable'> {
     const { caller_number: from, called_number: to } = run.initialContext;
     const wanted = {

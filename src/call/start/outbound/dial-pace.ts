@@ -83,13 +83,13 @@ export class DialPace {
   }
 }
 
-interface Line {
+interface PacedRoute {
   configuration: Pick<TelephonyConfiguration, 'id' | 'callsPerSecond'>;
   provider: TelephonyProvider;
 }
 
 /** Calls per second of the account; null: any number. */
-export function callsPerSecondOf({ configuration, provider }: Line): number | null {
+export function callsPerSecondOf({ configuration, provider }: PacedRoute): number | null {
   return configuration.callsPerSecond ?? provider.capabilities.callsPerSecond ?? null;
 }
 
@@ -106,14 +106,14 @@ export class AccountPace {
 
   /** Waits until the account may dial; resolves with true if the dial had to wait. Throws PROVIDER_CAPACITY at once
    *  if the next turn is more than 5 s ahead, and STORE_UNAVAILABLE. */
-  async turn(line: Line): Promise<boolean> {
-    const callsPerSecond = callsPerSecondOf(line);
+  async turn(route: PacedRoute): Promise<boolean> {
+    const callsPerSecond = callsPerSecondOf(route);
     if (callsPerSecond === null) return false;
     const wanted = { callsPerSecond, waitMsMax: START_WAIT_MS_MAX };
-    const waitMs = await this.#store.telephony.takeDialTurn(line.configuration.id, wanted);
+    const waitMs = await this.#store.telephony.takeDialTurn(route.configuration.id, wanted);
     if (waitMs === undefined) {
       const reason = `the account's ${callsPerSecond} calls a second are used up for the next ${START_WAIT_MS_MAX / 1_000} s`;
-      throw new GatewayError('PROVIDER_CAPACITY', { provider: line.provider.name, reason });
+      throw new GatewayError('PROVIDER_CAPACITY', { provider: route.provider.name, reason });
     }
     if (waitMs === 0) return false;
     await new Promise<void>((resolve) => this.#clock.after(waitMs, resolve));
