@@ -5,12 +5,7 @@ import type { z } from 'zod';
 import type { ProviderName } from '../../model/provider.ts';
 import type { Random } from '../../std/random.ts';
 import type { credentialsOf } from './configuration-fields.ts';
-import type {
-  HostedCapabilities,
-  HostedProvider,
-  PbxProvider,
-  ProviderCapabilities,
-} from './provider.ts';
+import type { HostedProvider, PbxProvider } from './provider.ts';
 
 export const CONNECTIVITY = ['api', 'sip'] as const;
 export type Connectivity = (typeof CONNECTIVITY)[number];
@@ -65,24 +60,25 @@ export interface ProviderDefinition extends ProviderFacts {
   fields: Readonly<Record<string, z.ZodType>>;
 }
 
-/** What a provider's parts are built to; its name and capabilities are declared. */
-type Parts<Provider> = Omit<Provider, 'name' | 'capabilities'>;
+/** A provider as its provider.ts declares it. `create` builds what is not declared. */
+type Declaration<
+  Name extends ProviderName,
+  Fields extends Readonly<Record<string, z.ZodType>>,
+  Options,
+  Provider extends HostedProvider | PbxProvider,
+> = ProviderFacts<keyof Fields & string> & {
+  credentials: Credentials<Name, Fields>;
+  capabilities: Provider['capabilities'];
+  create: (options: Options) => Omit<Provider, 'name' | 'capabilities'>;
+};
 
 /** Defines a provider that reports its calls by webhooks. */
 export function defineProvider<
   const Name extends ProviderName,
   const Fields extends Readonly<Record<string, z.ZodType>>,
   Options,
->({
-  credentials,
-  capabilities,
-  create,
-  ...facts
-}: ProviderFacts<keyof Fields & string> & {
-  credentials: Credentials<Name, Fields>;
-  capabilities: HostedCapabilities;
-  create: (options: Options) => Parts<HostedProvider>;
-}) {
+>(declared: Declaration<Name, Fields, Options, HostedProvider>) {
+  const { credentials, capabilities, create, ...facts } = declared;
   const { name } = credentials;
   return {
     ...definitionOf(credentials, facts),
@@ -96,16 +92,8 @@ export function definePbx<
   const Name extends ProviderName,
   const Fields extends Readonly<Record<string, z.ZodType>>,
   Options,
->({
-  credentials,
-  capabilities,
-  create,
-  ...facts
-}: ProviderFacts<keyof Fields & string> & {
-  credentials: Credentials<Name, Fields>;
-  capabilities: ProviderCapabilities;
-  create: (options: Options) => Parts<PbxProvider>;
-}) {
+>(declared: Declaration<Name, Fields, Options, PbxProvider>) {
+  const { credentials, capabilities, create, ...facts } = declared;
   const { name } = credentials;
   return {
     ...definitionOf(credentials, facts),
