@@ -114,7 +114,7 @@ interface StreamDeps {
   lifeMs: number;
 }
 
-/** One stream. */
+/** A stream of events from one feed to one client. */
 export class EventStream implements Watcher {
   readonly #deps: StreamDeps;
   readonly #feed: EventFeed;

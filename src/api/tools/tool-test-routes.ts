@@ -5,8 +5,7 @@ import { sendToolRequest, type ToolRequestDeps } from '../../call/session/dialog
 import { type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import { parseJson } from '../../std/json.ts';
 import { openTool } from '../../workflow/tools/registry.ts';
-import type { ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
-import { failureOf } from '../../workflow/tools/tool-request-builder.ts';
+import { failureOf, type ToolRequest } from '../../workflow/tools/tool-request-builder.ts';
 import type { ToolTrial } from '../../workflow/tools/tool-type.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';

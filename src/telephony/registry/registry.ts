@@ -36,7 +36,7 @@ export const definitions = [
 export interface Providers {
   /** Undefined for a provider that this version does not support. */
   byName(name: ProviderName): TelephonyProvider | undefined;
-  /** Of one webhook's `recognises` at most one is true: who borrows another's fields is told by its own headers. */
+  /** At most one provider recognises a webhook: a provider that has the fields of another is known by its own headers. */
   readonly hosted: readonly HostedProvider[];
   readonly pbx: readonly PbxProvider[];
 }
