@@ -283,8 +283,8 @@ interface Asked {
 }
 
 /** Monitors Asterisk's playout queue. Asterisk plays one frame at each tick of its timer and never makes up for a missed
- *  tick, so on a busy machine its queue grows while the agent speaks. GET_STATUS polls its length. Source: asterisk
- *  §0.11, §2.9. */
+ *  tick, so on a busy machine its queue grows while the agent speaks. GET_STATUS polls its length.
+ *  Source: asterisk §0.11, §2.9. */
 export class QueueMonitor {
   readonly #nowMs: () => number;
   #frameBytes: number | undefined;
