@@ -25,12 +25,14 @@ const waits = [
   'test/e2e/asterisk-tls.test.ts',
   'test/e2e/campaign.test.ts',
   'test/e2e/equal-names.test.ts',
+  'test/e2e/gateway-death.test.ts',
   'test/e2e/hostile-requests.test.ts',
   'test/e2e/process-split.test.ts',
+  'test/e2e/several-gateways.test.ts',
   'test/e2e/stored-version.test.ts',
   'test/e2e/webhook-proof.test.ts',
 ];
-const calls = ['test/e2e/*.test.ts'];
+const calls = ['test/e2e/*.test.ts', 'test/console/*{page,board,steps,frame}*.test.ts'];
 /** A test that fails there is tried once more, and listed by its name. */
 const isCI = Boolean(process.env['CI']);
 const notNow = leftOut();

@@ -1,6 +1,6 @@
-// Builds dist/: the compiled sources, other files of src/ (migrations), the native parts, which are compiled first, and
-// each npm package bundled into one file. A hash over all of these shows whether a build is up to date. Writes nothing
-// to standard output, which may be that of a command that is built first.
+// Builds dist/: the compiled sources, other files of src/ (migrations), the native parts, which are compiled first, each
+// npm package bundled into one file, and the console. A hash over all of these shows whether a build is up to date. Writes
+// nothing to standard output, which may be that of a command that is built first.
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,7 +19,16 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const marker = 'dist/.built-from';
 /** Files on which a build depends in addition to the sources. */
-const settings = ['tsconfig.json', 'package-lock.json', 'scripts/bundle-packages.mjs'];
+const settings = [
+  'tsconfig.json',
+  'package-lock.json',
+  'scripts/bundle-packages.mjs',
+  'scripts/build-console.mjs',
+];
+/** The console's sources, which scripts/build-console.mjs builds. */
+const CONSOLE = 'src/console/';
+/** Types of the API, made for the checks of the console: nothing is built from them. */
+const MADE = 'src/console/api/schema.d.ts';
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
   process.exit((await build({ checksTypes: true })) ? 0 : 1);
@@ -54,7 +63,8 @@ export async function build({
 async function compile(run, options) {
   const compiler = 'node_modules/typescript/bin/tsc';
   if (!(await run('tsc', compiler, '-p', 'tsconfig.json', ...options))) return false;
-  return await run('esbuild', 'scripts/bundle-packages.mjs');
+  if (!(await run('esbuild', 'scripts/bundle-packages.mjs'))) return false;
+  return await run('console', 'scripts/build-console.mjs');
 }
 
 /** Rebuilds an existing addon for changed sources. Only npm run build:native creates one: the build must not depend
@@ -80,7 +90,7 @@ export async function runScript(_name, script, ...args) {
 /** Files that are copied to dist/ unchanged: `src/store/migrations/0001.sql`, `native/kernels.wasm`, ... */
 function copies() {
   const data = filesIn('src')
-    .filter((path) => !path.endsWith('.ts'))
+    .filter((path) => !path.endsWith('.ts') && !path.startsWith(CONSOLE))
     .map((path) => ({ from: path, to: path.replace(/^src/, 'dist') }));
   return [...data, ...natives().map((path) => ({ from: path, to: `dist/${path}` }))];
 }
@@ -91,7 +101,11 @@ function natives() {
 
 function fingerprint() {
   const hash = createHash('sha256');
-  for (const path of [...settings, ...filesIn('src'), ...natives()]) {
+  for (const path of [
+    ...settings,
+    ...filesIn('src').filter((each) => each !== MADE),
+    ...natives(),
+  ]) {
     hash
       .update(path)
       .update('\0')

@@ -55,7 +55,7 @@ export async function bundlePackages(root) {
 function importsOf(dist) {
   const imports = new Map();
   const files = readdirSync(dist, { recursive: true }).filter((file) => file.endsWith('.js'));
-  for (const file of files.filter((each) => !each.startsWith('node_modules'))) {
+  for (const file of files.filter((each) => !/^(node_modules|console)[/\\]/.test(each))) {
     for (const [text, clause, path] of readFileSync(join(dist, file), 'utf8').matchAll(IMPORT)) {
       if (isInstalled(path)) continue;
       if (clause.includes('*')) throw new Error(`${file}: import names instead of: ${text}`);

@@ -377,6 +377,89 @@ const rows = {
       [[each('patchbay_recording_lost_bytes_total', 'reason'), '{{reason}}']],
       'Silence in a recording. slow, disk: the disk does not keep up or is full; late: the network.',
     ],
+    [
+      'Requests to S3, by operation and result',
+      'reqps',
+      [[each('patchbay_s3_seconds_count', 'operation, result'), '{{operation}} {{result}}']],
+      'failed, timeout: S3 is away; refused: a key or the bucket is wrong. Files of calls wait on the disk.',
+    ],
+    ['Requests to S3', 's', quantiles('patchbay_s3_seconds'), 'Each try of a request.'],
+    [
+      'Files that wait for S3',
+      'bytes',
+      [[most('patchbay_spool_bytes', 'instance'), '{{instance}}']],
+      'Bytes on the disk, those of running calls included: 32 kB a second and call.',
+    ],
+    [
+      'Oldest file that waits for S3',
+      's',
+      [[most('patchbay_spool_oldest_seconds', 'instance'), '{{instance}}']],
+      'Above 10 minutes: alert FilesWait.',
+    ],
+  ],
+  'Do the gateways work together?': [
+    [
+      'Gateways',
+      'short',
+      [['count(count by (instance) (patchbay_build_info{instance=~"$instance"}))', 'living']],
+      'Those that Prometheus reaches. One fewer: patchbay cluster status.',
+    ],
+    [
+      'Calls, by gateway',
+      'short',
+      [[now('patchbay_calls_active', 'instance'), '{{instance}}']],
+      'One without new calls is not ready, or the balancer does not reach it.',
+    ],
+    [
+      'Clocks',
+      's',
+      [
+        [
+          'max by (instance) (abs(patchbay_clock_skew_seconds{instance=~"$instance"}))',
+          '{{instance}}',
+        ],
+      ],
+      "The database's clock against the machine's. Who lives and which claims hold goes by the database's; logs and signed links go by the machine's.",
+    ],
+    [
+      'Media of other gateways',
+      'short',
+      [
+        [`sum(patchbay_media_spliced{instance=~"$instance"})`, 'passed on'],
+        [each('patchbay_media_adopted_total', 'source'), 'adopted/s, {{source}}'],
+      ],
+      'Both are 0 while the load balancer routes by the token. A few after a death are normal.',
+    ],
+    [
+      'Deaths of processes',
+      'ops',
+      [
+        [each('patchbay_processes_declared_dead_total', 'instance'), '{{instance}} declared dead'],
+        [each('patchbay_runs_taken_over_total', 'instance'), '{{instance}} runs taken over'],
+        [each('patchbay_calls_resumed_total', 'result'), 'calls that go on: {{result}}'],
+        [each('patchbay_run_changes_fenced_total', 'instance'), '{{instance}} changes refused'],
+        [each('patchbay_pbx_lease_takeovers_total', 'instance'), '{{instance}} PBXs taken over'],
+      ],
+      'Processes whose heartbeats stopped, the calls that others took over from them, and what they still wrote.',
+    ],
+    [
+      'Redis',
+      'short',
+      [['min by (instance) (patchbay_redis_up{instance=~"$instance"})', '{{instance}}']],
+      '1: other gateways are reached over Redis. 0: Redis is away, and each gateway acts alone.',
+    ],
+    [
+      'Other gateways known',
+      'short',
+      [[most('patchbay_gateways_known', 'instance'), '{{instance}}']],
+      'Each gateway should know all others.',
+    ],
+    [
+      'Messages between gateways',
+      'ops',
+      [[each('patchbay_gateway_messages_total', 'result'), '{{result}}']],
+      'Unsent: Redis was away or too slow. Refused: from a gateway with other keys, or from somebody else at Redis.',
+    ],
   ],
   'Is the process healthy?': [
     [

@@ -70,7 +70,7 @@ async function main(): Promise<void> {
 async function startForked(config: Config, log: Log, number: number): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => undefined);
-  const channel = supervisorTransport(clock, () => process.exit(1));
+  const channel = supervisorTransport({ clock, log }, () => process.exit(1));
   const link = new IpcChannel(number, channel, { clock, log });
   const epoch = gatewayEpoch(link);
   shareMetrics(link, registry);
@@ -83,7 +83,7 @@ async function startForked(config: Config, log: Log, number: number): Promise<vo
 }
 
 async function startRole(config: Config, log: Log, forked: ForkedProcess) {
-  if (forked.link.number === API) {
+  if (forked.link.address === API) {
     const { startApiProcess } = await import('./app/api-process.ts');
     const serving = await startApiProcess(config, log, forked);
     // From this point, audio has priority if processor time is short.

@@ -1,10 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { COMMAND_VARIABLES, readConfig, settings } from '../src/config.ts';
+import { COMMAND_VARIABLES, readConfig } from '../src/config.ts';
 import { codeOf, GatewayError } from '../src/errors/gateway-error.ts';
+import { settings } from '../src/settings.ts';
 
 const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
 
@@ -39,9 +40,25 @@ describe('settings', () => {
     expect(problemsOf({ PATCHBAY_PRICES: 'README.md' })).toContain('README.md: is no JSON');
   });
 
+  it('connect gateways over Redis only where they share a database and keys, and have workers', () => {
+    const url = 'rediss://gateway:hush@redis.example.com:6380/2';
+    const beside = { DATABASE_URL: 'postgresql://db/x', PATCHBAY_SECRET_KEYS: key(1) };
+    expect(readConfig({ REDIS_URL: url, ...beside }).redisUrl).toBe(url);
+    expect(problemsOf({ REDIS_URL: url })).toContain(
+      'REDIS_URL: needs DATABASE_URL too; REDIS_URL: needs PATCHBAY_SECRET_KEYS too',
+    );
+    expect(problemsOf({ REDIS_URL: url, ...beside, PATCHBAY_WORKERS: '0' })).toContain(
+      'REDIS_URL: needs PATCHBAY_WORKERS of 1 or more too',
+    );
+    const wrong = problemsOf({ REDIS_URL: 'http://:hush@redis', ...beside });
+    expect(wrong).toContain('REDIS_URL: must be a redis:// or rediss:// URL');
+    expect(wrong).not.toContain('hush');
+  });
+
   it('need nothing to be set', () => {
     expect(readConfig({})).toEqual({
       loadLimits: { load: 0.85, delayMs: 40 },
+      hasConsole: true,
       host: '0.0.0.0',
       port: 8000,
       publicUrl: 'http://localhost:8000',
@@ -52,7 +69,9 @@ describe('settings', () => {
       },
       dataFolder: './data',
       databaseUrl: undefined,
+      redisUrl: undefined,
       node: undefined,
+      nodeUrl: `http://${hostname()}:8000`,
       secretKeys: undefined,
       callLimit: 10,
       publicLinkDays: 30,
@@ -70,6 +89,7 @@ describe('settings', () => {
       tokenSecret: undefined,
       tokenHours: 720,
       trustedProxies: ['loopback'],
+      origins: ['http://localhost:8000'],
       outsideAllowed: [],
       devopsSecret: undefined,
       deploymentMode: 'oss',
@@ -81,6 +101,21 @@ describe('settings', () => {
     expect(readConfig({ PATCHBAY_PORT: '9001' }).publicUrl).toBe('http://localhost:9001');
     const given = readConfig({ PATCHBAY_PUBLIC_URL: 'https://gw.example.com/patchbay/' });
     expect(given.publicUrl).toBe('https://gw.example.com/patchbay');
+  });
+
+  it('calls from browsers are opened by pages of the public URL, and of further origins', () => {
+    const origins = (env: Record<string, string>) => readConfig(env).origins;
+    const PatchbayPublicUrl = 'https://gw.example.com/patchbay/';
+    const PatchbayCorsOrigins = 'https://shop.example.com, http://localhost:3000';
+    expect(
+      origins({
+        PATCHBAY_PUBLIC_URL: PatchbayPublicUrl,
+        PATCHBAY_CORS_ORIGINS: PatchbayCorsOrigins,
+      }),
+    ).toEqual(['https://gw.example.com', 'https://shop.example.com', 'http://localhost:3000']);
+    for (const bad of ['*', 'shop.example.com', 'https://shop.example.com/', 'ws://a.example']) {
+      expect(problemsOf({ PATCHBAY_CORS_ORIGINS: bad }), bad).toContain('CORS_ORIGINS');
+    }
   });
 
   it('PBXs bring their media to the host of the public URL, or to the one that is set', () => {
@@ -116,6 +151,16 @@ describe('settings', () => {
     );
     for (const bad of ['gw#2', 'two words', 'x'.repeat(201)]) {
       expect(problemsOf({ PATCHBAY_NODE: bad }), bad).toContain('PATCHBAY_NODE');
+    }
+  });
+
+  it('other gateways reach this one by its host name, or where that does not resolve by its URL', () => {
+    expect(readConfig({ PATCHBAY_PORT: '9000' }).nodeUrl).toBe(`http://${hostname()}:9000`);
+    expect(readConfig({ PATCHBAY_NODE_URL: 'https://10.0.0.7:8000/' }).nodeUrl).toBe(
+      'https://10.0.0.7:8000',
+    );
+    for (const bad of ['10.0.0.7:8000', 'ws://gw1:8000', 'http://gw1:8000?a=1']) {
+      expect(problemsOf({ PATCHBAY_NODE_URL: bad }), bad).toContain('PATCHBAY_NODE_URL');
     }
   });
 
@@ -239,5 +284,58 @@ describe('settings', () => {
         }
       }),
     );
+  });
+});
+
+describe('S3', () => {
+  const s3 = {
+    S3_ENDPOINT: 'https://s3.example.com/',
+    S3_BUCKET: 'calls',
+    S3_ACCESS_KEY: 'AK1',
+    S3_SECRET_KEY: 'a-secret-of-s3',
+  };
+  const problemsOf = (env: Record<string, string>): string => {
+    try {
+      readConfig(env);
+      return '';
+    } catch (error) {
+      return String(error instanceof Error ? error.message : error);
+    }
+  };
+
+  it('is off without settings, and has defaults for what a bucket need not have', () => {
+    expect(readConfig({}).s3).toBeUndefined();
+    expect(readConfig(s3).s3).toEqual({
+      endpoint: 'https://s3.example.com',
+      bucket: 'calls',
+      region: 'us-east-1',
+      accessKey: 'AK1',
+      secretKey: 'a-secret-of-s3',
+      publicEndpoint: undefined,
+      isPathStyle: true,
+    });
+    expect(readConfig({ ...s3, S3_PATH_STYLE: '0' }).s3?.isPathStyle).toBe(false);
+  });
+
+  it('has all of its settings or none', () => {
+    expect(problemsOf({ S3_BUCKET: 'calls' })).toMatch(
+      /S3_ENDPOINT: must be set where S3_BUCKET is; S3_ACCESS_KEY: .*; S3_SECRET_KEY: /,
+    );
+    expect(problemsOf({ S3_PUBLIC_ENDPOINT: 'https://s3.example.com' })).toContain(
+      'S3_ENDPOINT: must be set where S3_PUBLIC_ENDPOINT is',
+    );
+  });
+
+  it.each([
+    ['S3_ENDPOINT', 's3.example.com'],
+    ['S3_ENDPOINT', 'https://s3.example.com/bucket'],
+    ['S3_BUCKET', 'a/b'],
+    ['S3_BUCKET', 'UPPER'],
+    ['S3_REGION', 'eu west'],
+    ['S3_PATH_STYLE', 'yes'],
+  ])('refuses %s=%s without a secret in the error', (name, value) => {
+    const problems = problemsOf({ ...s3, [name]: value });
+    expect(problems).toContain(`${name}: `);
+    expect(problems).not.toContain(s3.S3_SECRET_KEY);
   });
 });

@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import '../src/metrics/api-metrics.ts';
 import '../src/metrics/speech-metrics.ts';
+import '../src/metrics/store-metrics.ts';
 import { collectProcessMetrics, registry } from '../src/metrics/metrics.ts';
 
 const rectangle = z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() });
@@ -42,7 +43,7 @@ function anchorOf(heading = ''): string {
 
 /** Words of PromQL, of our labels and of Grafana's variables that are no metric. */
 const notMetrics =
-  /^(sum|max|count|by|rate|increase|histogram_quantile|le|instance|worker|version|node|provider|tool|direction|reason|code|part|outcome|source|action|result|service|kind|fault|status|route|class|kernel|instructions|feature|state|up)$/;
+  /^(sum|max|min|abs|count|by|operation|rate|increase|histogram_quantile|le|instance|worker|version|node|provider|tool|direction|reason|code|part|outcome|source|action|result|service|kind|fault|status|route|class|kernel|instructions|feature|state|up)$/;
 
 /** The metric names in an expression: identifiers outside strings, ranges and variables. */
 function metricsOf(expression: string): string[] {
@@ -215,6 +216,113 @@ describe('the alert rules', () => {
     ]);
   });
 
+  it('notice a Redis that is away for a minute, and none where there is none', ({ skip }) => {
+    requirePromtool(skip);
+    const trial = alertTrial({
+      metric: 'patchbay_redis_up',
+      labels: { instance: 'gw:8000' },
+      alert: 'RedisAway',
+      at: '5m',
+      summary: 'gw:8000 does not reach Redis: it acts without the other gateways',
+    });
+    expectAlerts([
+      trial('1 1 1 0x10', { fires: true }),
+      trial('1 1 0 1x10', { fires: false }),
+      trial('_x10', { fires: false }),
+    ]);
+  });
+
+  it('notice a clock that is wrong to either side, and not for a moment', ({ skip }) => {
+    requirePromtool(skip);
+    const trial = (at: string, summary: string) =>
+      alertTrial({
+        metric: 'patchbay_clock_skew_seconds',
+        labels: { instance: 'gw:8000' },
+        alert: 'ClockSkew',
+        at,
+        summary,
+      });
+    const differs = "The clock of gw:8000 differs from the database's by 3s";
+    expectAlerts([
+      trial('4m', differs)('3x10', { fires: true }),
+      trial('4m', differs)('-3x10', { fires: true }),
+      trial('6m', differs)('0 3 0x10', { fires: false }),
+      trial('6m', differs)('1.9x10', { fires: false }),
+    ]);
+  });
+
+  it('notice media that the balancer does not route, by their share', ({ skip }) => {
+    requirePromtool(skip);
+    const trial = alertTrial({
+      metric: 'patchbay_media_spliced',
+      labels: {},
+      alert: 'MediaSpliced',
+      at: '15m',
+      summary:
+        '6% of media sockets are passed on to another gateway: the balancer does not read their tokens',
+      others: { 'patchbay_media_sockets{worker="1"}': '100x20' },
+    });
+    expectAlerts([
+      trial('6x20', { fires: true }),
+      trial('5x20', { fires: false }),
+      trial('0 6x4 0x16', { fires: false }),
+    ]);
+  });
+
+  it('notice a process that was declared dead and wrote on, also by its first change', ({
+    skip,
+  }) => {
+    requirePromtool(skip);
+    const trial = alertTrial({
+      metric: 'patchbay_run_changes_fenced_total',
+      labels: { instance: 'gw:8000' },
+      alert: 'RunsFenced',
+      at: '20m',
+      summary: 'gw:8000 was declared dead and went on: its calls were closed while they talked',
+    });
+    expectAlerts([
+      trial('_x15 3x10', { fires: true }),
+      trial('1x15 2x10', { fires: true }),
+      trial('0x25', { fires: false }),
+      trial('3x25', { fires: false }),
+    ]);
+  });
+
+  it('notice files that wait for S3 for ten minutes, and not those of a moment', ({ skip }) => {
+    requirePromtool(skip);
+    const trial = alertTrial({
+      metric: 'patchbay_spool_oldest_seconds',
+      labels: { instance: 'gw:8000' },
+      alert: 'FilesWait',
+      at: '15m',
+      summary: 'A file of a call waits for S3 for 15m 0s: the disk of the gateway fills',
+    });
+    expectAlerts([
+      trial('0+60x20', { fires: true }),
+      trial('0 60 120 300 0x20', { fires: false }),
+      trial('0x20', { fires: false }),
+    ]);
+  });
+
+  it('notice an S3 that fails, whichever way, and not files that are not there', ({ skip }) => {
+    requirePromtool(skip);
+    const failing = (result: string) =>
+      alertTrial({
+        metric: 'patchbay_s3_seconds_count',
+        labels: { instance: 'gw:8000', result },
+        alertLabels: { instance: 'gw:8000' },
+        alert: 'S3Fails',
+        at: '15m',
+        summary: '20% of the requests to S3 fail',
+        others: { 'patchbay_s3_seconds_count{instance="gw:8000",result="ok"}': '0+240x20' },
+      });
+    for (const result of ['failed', 'timeout', 'refused']) {
+      const trial = failing(result);
+      expectAlerts([trial('0+60x20', { fires: true }), trial('0+20x20', { fires: false })]);
+    }
+    expectAlerts([failing('missing')('0+240x20', { fires: false })]);
+  });
+
   it('and so are the expressions of the dashboard', ({ skip }) => {
     requirePromtool(skip);
     const rules = expressions.map((expression, index) => ({
@@ -242,18 +350,26 @@ interface AlertTrial {
   /** When it is looked at, from the first value on. */
   at: string;
   summary: string;
+  /** Those of the alert, if it sums over others. Default: `labels`. */
+  alertLabels?: Record<string, string>;
+  /** Further series with their values. */
+  others?: Record<string, string>;
 }
 
 /** A test of promtool: one series of a worker, with a value each minute in promtool's notation. */
-function alertTrial({ metric, labels, alert, at, summary }: AlertTrial) {
+function alertTrial({ metric, labels, alert, at, summary, ...more }: AlertTrial) {
+  const { others = {}, alertLabels = labels } = more;
   const shown = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
   const fired = {
-    exp_labels: { ...labels, severity: 'warn' },
+    exp_labels: { ...alertLabels, severity: 'warn' },
     exp_annotations: { summary, runbook: `docs/operations.md#${alert.toLowerCase()}` },
   };
   return (values: string, { fires }: { fires: boolean }) => ({
     interval: '1m',
-    input_series: [{ series: `${metric}{worker="1",${shown.join(',')}}`, values }],
+    input_series: [
+      { series: `${metric}{${['worker="1"', ...shown].join(',')}}`, values },
+      ...Object.entries(others).map(([series, each]) => ({ series, values: each })),
+    ],
     alert_rule_test: [{ eval_time: at, alertname: alert, exp_alerts: fires ? [fired] : [] }],
   });
 }

@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { settings } from '../src/config.ts';
 import { tablesOf } from '../src/model/languages/languages.ts';
+import { settings } from '../src/settings.ts';
 import { linesFor } from '../src/workflow/engine/dialogue-lines.ts';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -34,7 +34,7 @@ function settingsTable(): string {
 }
 
 describe('the table of settings', () => {
-  it('has each setting of src/config.ts once, with its default', () => {
+  it('has each setting of src/settings.ts once, with its default', () => {
     const from = settingsDoc.indexOf('|---|---|---|', settingsDoc.indexOf('<!-- settings'));
     const table = settingsDoc.slice(from, settingsDoc.indexOf('<!-- end of'));
     expect(table.trim().split('\n').slice(1).join('\n')).toBe(settingsTable());

@@ -1,6 +1,7 @@
 // The HTTP server: hooks for every request, then the routes. Media sockets belong to transport; they use the same port
 // through the upgrades of `app.server`. Source: contract §1.
 
+import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
@@ -28,14 +29,18 @@ import { campaignResultRoutes } from './campaigns/campaign-result-routes.ts';
 import { campaignRoutes } from './campaigns/campaign-routes.ts';
 import { campaignStateRoutes } from './campaigns/campaign-state-routes.ts';
 import { type TextChatDeps, textChatRoutes } from './chats/text-chat-routes.ts';
+import { type ConsoleDeps, consoleRoutes } from './console/console-routes.ts';
 import { webhookDeliveryRoutes } from './deliveries/delivery-routes.ts';
 import { downloadRoutes } from './files/download-routes.ts';
 import { fileRoutes } from './files/file-link-routes.ts';
+import { type PeakDeps, peakRoutes } from './files/peak-routes.ts';
 import { type RecordingDeps, recordingRoutes } from './files/recording-routes.ts';
 import { UPLOAD_MS_MAX, uploadRoutes } from './files/upload-routes.ts';
+import { clusterRoutes } from './health/cluster-routes.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { loadRoutes } from './health/load-routes.ts';
 import { probeRoutes } from './health/probe-routes.ts';
+import { systemRoutes } from './health/system-routes.ts';
 import { knownPaths } from './http/allowed-methods.ts';
 import type { Api, ApiDeps } from './http/api-deps.ts';
 import { keyGuard } from './http/authentication.ts';
@@ -62,10 +67,15 @@ import { openApiOptions } from './openapi/document.ts';
 import { reportRoutes } from './reports/report-routes.ts';
 import { usageRoutes } from './reports/usage-routes.ts';
 import { activeCallRoutes } from './runs/active-call-routes.ts';
+import { eventLogRoutes } from './runs/event-log-routes.ts';
 import { eventRoutes } from './runs/event-stream-routes.ts';
 import { runRoutes } from './runs/run-routes.ts';
+import { runSearchRoutes } from './runs/run-search-routes.ts';
 import { agentStartRoutes } from './runs/start-call-routes.ts';
 import { runStartRoutes } from './runs/test-call-routes.ts';
+import { webCallRoutes } from './runs/web-call-routes.ts';
+import { whyRoutes } from './runs/why-routes.ts';
+import { asteriskFilesRoute } from './telephony/asterisk-files-routes.ts';
 import type { ConfigurationDeps } from './telephony/configuration-addresses.ts';
 import { telephonyConfigurationRoutes } from './telephony/configuration-routes.ts';
 import {
@@ -101,6 +111,7 @@ export interface ServerDeps
     ConfigurationDeps,
     ModelConfigurationDeps,
     RecordingDeps,
+    PeakDeps,
     ExaminationRouteDeps,
     AgentWritingDeps {
   /** Limits of concurrent requests. Default: QUEUES. */
@@ -109,6 +120,8 @@ export interface ServerDeps
   isLoopBusy?: (() => boolean) | undefined;
   /** Egress rule for addresses of users. */
   egress: Egress;
+  /** The console; undefined: it is off. */
+  console?: ConsoleDeps | undefined;
   /** Token for reading /metrics; undefined: no token is needed. */
   metricsToken?: string | undefined;
 }
@@ -152,12 +165,14 @@ export async function buildServer(deps: ServerDeps): Promise<Api> {
   readBodies(api, { ...deps, admission });
   observeRequests(api);
   await api.register(cors, corsOptions(deps.corsOrigins));
+  if (deps.console !== undefined) await api.register(cookie);
   answerUnknownPaths(api);
   refuseByHeaders(api);
   admitRequests(api, admission);
   await api.register(swagger, openApiOptions(deps));
   await api.register(swaggerUi, { routePrefix: '/docs', staticCSP: DOCS_POLICY });
-  pointToDocs(api);
+  const hasConsole = deps.console !== undefined && (await consoleRoutes(api, deps, deps.console));
+  startAt(api, hasConsole ? '/console/' : '/docs');
   await api.register(openRoutes(deps), { prefix: PREFIX });
   await api.register(uploadRoutes(deps), { prefix: PREFIX });
   await api.register(guardedRoutes(deps), { prefix: PREFIX });
@@ -205,11 +220,12 @@ function metricsRoute(api: Api, { figures, metricsToken }: ServerDeps): void {
   });
 }
 
-/** Redirects browsers at the gateway's address to the documentation. */
-function pointToDocs(api: Api): void {
-  for (const url of ['/', PREFIX]) {
+/** Redirects browsers at the gateway's address to the console, or to the documentation. */
+function startAt(api: Api, home: string): void {
+  const pages = { '/': home, [PREFIX]: '/docs' };
+  for (const [url, target] of Object.entries(pages)) {
     api.get(url, { schema: { hide: true } }, async (_request, reply) =>
-      reply.redirect('/docs', 302),
+      reply.redirect(target, 302),
     );
   }
 }
@@ -236,6 +252,7 @@ function openRoutes(deps: ApiDeps) {
   return async (api: Api): Promise<void> => {
     healthRoutes(api, deps);
     loadRoutes(api, deps);
+    clusterRoutes(api, deps);
     defaultRoutes(api, deps);
     templateRoutes(api);
     agentStartRoutes(api, deps);
@@ -281,7 +298,14 @@ function guardedRoutes(deps: ServerDeps) {
     campaignResultRoutes(api, deps);
     recordingRoutes(api, deps);
     runRoutes(api, deps);
+    whyRoutes(api, deps);
+    runSearchRoutes(api, deps);
+    systemRoutes(api, deps);
+    asteriskFilesRoute(api, deps);
+    eventLogRoutes(api, deps);
+    peakRoutes(api, deps);
     runStartRoutes(api, deps);
+    webCallRoutes(api, deps);
     activeCallRoutes(api, deps);
     textChatRoutes(api, deps);
     reportRoutes(api, deps);

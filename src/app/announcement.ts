@@ -3,7 +3,10 @@
 import type { Config } from '../config.ts';
 
 export interface Announced {
-  config: Pick<Config, 'publicUrl' | 'databaseUrl' | 'dataFolder' | 'bootstrapApiKey'>;
+  config: Pick<
+    Config,
+    'hasConsole' | 'publicUrl' | 'databaseUrl' | 'dataFolder' | 'bootstrapApiKey'
+  >;
   /** The first API key; undefined at any later start. */
   first: { apiKey: string } | undefined;
   /** A person reads it: the next command, and the key last and alone. */
@@ -12,8 +15,9 @@ export interface Announced {
 
 /** The lines: address, data folder and, once, the first API key. */
 export function announcement({ config, first, isTerminal }: Announced): string[] {
-  const { publicUrl, databaseUrl, dataFolder, bootstrapApiKey } = config;
+  const { publicUrl, databaseUrl, dataFolder, bootstrapApiKey, hasConsole } = config;
   const lines = [`Patchbay listens on ${publicUrl} (docs at ${publicUrl}/docs)`];
+  if (hasConsole) lines.push(`Console: ${publicUrl}/console/`);
   if (databaseUrl === undefined) lines.push(`Data folder: ${dataFolder}`);
   if (isTerminal) lines.push('Ctrl-C stops it.');
   if (first === undefined) return lines;

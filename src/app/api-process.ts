@@ -2,10 +2,12 @@
 // calls, so that none of this shares an event loop with audio; it sends requests to the call workers.
 
 import type { TextChats } from '../call/chat/text-chat.ts';
+import type { CompletedRun } from '../call/end/closing/run-closing.ts';
 import { EventLog } from '../call/events/event-log.ts';
 import { credentialHeadersFrom } from '../call/session/dialogue/tool-request.ts';
 import { OrganizationModels } from '../call/start/setup/organization-speech.ts';
 import { ClipLibrary } from '../call/start/setup/sound-library.ts';
+import { relayAdoptions } from '../cluster/adopted-calls.ts';
 import { CampaignRouter } from '../cluster/campaign-router.ts';
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { PBX_WORKER, runCompleted, SUPERVISOR } from '../cluster/ipc-message.ts';
@@ -33,17 +35,22 @@ import type { LanguageModel } from '../speech/llm/llm.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import { systemRandom as random } from '../std/random.ts';
+import { RecordingPeaks } from '../store/files/recording-peaks.ts';
 import { openStore, type StoreHandle } from '../store/open.ts';
 import { createProviders } from '../telephony/registry/registry.ts';
+import { gatewayLabel, MediaTokenSigner } from '../transport/media-token.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { campaignPlanDeps, textChatsOf, withClosing } from './call-parts.ts';
+import { type ClusterBus, openClusterBus } from './cluster-bus.ts';
+import { startConditionReport } from './condition-report.ts';
 import { openExaminations } from './examinations.ts';
+import { openForeignUpgrades } from './foreign-upgrades.ts';
 import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts';
 import { egressOf, openGatewayModel, STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { logEndingModels, logOversizedAgents, resealSecrets } from './startup-checks.ts';
-import { onWebsocketUpgrade } from './upgrades.ts';
+import { onWebsocketUpgrade, withConsole } from './upgrades.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /** Oldest report of a worker that counts: twice the interval of reports. A worker without one counts as missing. */
@@ -65,12 +72,13 @@ export async function startApiProcess(
   const store = await openStore(await nodeOptions(config, log, forked));
   await resealSecrets(store, log);
   const deps = openDeps(config, store, log);
+  const peaks = new RecordingPeaks(store.files);
   const { providers, events } = deps;
   const pbx = providers.pbx.map(({ name }) => name);
   const campaigns = new CampaignRouter(campaignPlanDeps(deps), workers, pbx);
   const jobs = new BackgroundJobs(config, { ...deps, ...deps.http }, campaigns);
-  deps.closing.onCompleted = (completed) => jobs.noteCompleted(completed);
-  link.onNotification('completed', (body) => jobs.noteCompleted(runCompleted.parse(body)));
+  const readiness = readinessOf(store, workers);
+  const cluster = await joinGateways(config, { deps, link, workers, jobs, readiness, peaks }, log);
   await jobs.recover();
   const watchWorker = relayFromWorkers(link, events.live, () => workers.numbers);
   workers.onJoined = (worker) => {
@@ -79,38 +87,60 @@ export async function startApiProcess(
   };
   const textChats = textChatsOf(deps);
   textChats.start();
-  const readiness = readinessOf(store, workers);
+  const condition = startConditionReport(config, {
+    store,
+    notReady: () => readiness.reasons,
+    workers: () => workers.numbers.length,
+    clock,
+    log,
+  });
   link.onNotification('announced', () => readiness.announced());
   link.onNotification('leaving', () => readiness.drain());
   const { random } = deps;
   const callService = new WorkerRouter({ store, providers, workers, clock, log, random });
   const examinations = openExaminations(config, { ...deps, callService, readiness }, log);
-  const parts = { deps, link, workers, jobs, textChats, readiness, examinations };
+  const parts = { deps, link, workers, jobs, textChats, readiness, examinations, cluster, peaks };
   const api = await openApi(config, parts, log);
-  onWebsocketUpgrade(api.server, examinations.takeUpgrades(routeUpgrades(link, workers)));
+  const label = gatewayLabel(gatewayNode(config));
+  const signer = new MediaTokenSigner(store.mediaKeys);
+  const take = examinations.takeUpgrades(routeUpgrades(link, { workers, label, signer }));
+  const foreign = openForeignUpgrades(config, {
+    store,
+    providers,
+    hasApplication: (application) => workers.hasApplication(application),
+    log,
+  });
+  onWebsocketUpgrade(api.server, withConsole(api, foreign.takeUpgrades(take)));
   const stallGuard = startWatchdog(config, log);
   const [handle, ...more] = await listenHandles(link);
   await workers.untilCount(config.workers, REPORTS_MS_MAX);
   if (handle === undefined) await api.listen({ host: config.host, port: config.port });
   else await listenOn(api.server, handle);
+  cluster?.start();
   const acceptors = await Promise.all(more.map((each) => acceptMore(api.server, each)));
-  jobs.answerLeftCalls((runId) => callService.answerAgain(runId));
+  jobs.continueLeftCalls({
+    answerAgain: (runId) => callService.answerAgain(runId),
+    resume: (runId) => callService.resumeLeft(runId),
+  });
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);
   void logEndingModels(store, { clock, log });
 
   return {
-    drain() {
+    async drain() {
       readiness.drain();
-      return jobs.drain();
+      await Promise.all([jobs.drain(), foreign.drain(config.drainMs)]);
     },
     close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
 
   async function closeAll(): Promise<void> {
     readiness.close();
+    cluster?.close();
+    await condition?.stop();
     await stallGuard?.stop();
     await examinations.close();
+    foreign.close();
     await closeAnswered(api.server, acceptors, { clock, close: () => api.close() });
     await textChats.stop();
     await jobs.close();
@@ -129,10 +159,51 @@ interface ApiParts {
   textChats: TextChats;
   readiness: Readiness;
   examinations: ReturnType<typeof openExaminations>;
+  cluster: ClusterBus | undefined;
+  peaks: RecordingPeaks;
+}
+
+/** Joins the other gateways, if there is a Redis for it, and passes on what concerns them. */
+async function joinGateways(
+  config: Config,
+  parts: Pick<ApiParts, 'deps' | 'link' | 'workers' | 'jobs' | 'readiness' | 'peaks'>,
+  log: Log,
+): Promise<ClusterBus | undefined> {
+  const { deps, link, workers, jobs, readiness } = parts;
+  let cluster: ClusterBus | undefined;
+  const noteCompleted = (completed: CompletedRun): void => {
+    jobs.noteCompleted(completed);
+    cluster?.notes.completed();
+  };
+  deps.closing.onCompleted = noteCompleted;
+  link.onNotification('completed', (body) => noteCompleted(runCompleted.parse(body)));
+  const adoptions = relayAdoptions(
+    link,
+    (node) => workers.numberOf(node),
+    (call) => cluster?.notes.adopted(call), // Without Redis, the other process looks in the store.
+  );
+  cluster = await openClusterBus(config, {
+    store: deps.store,
+    link,
+    workers,
+    live: deps.events.live,
+    peaks: parts.peaks,
+    here: {
+      onCampaignDue: () => jobs.dispatcher.wake(),
+      onTelephonyChanged: () => void link.notify(PBX_WORKER, 'pbx-wake', {}),
+      onCompleted: () => jobs.dispatcher.noteCompleted(),
+      onPaused: (...paused) => jobs.dispatcher.notePause(...paused),
+      onAdopted: (call) => void adoptions.deliver(call),
+    },
+    isLeaving: () => readiness.isDraining,
+    log,
+  });
+  jobs.dispatcher.onPaused = (...paused) => cluster?.notes.paused(...paused);
+  return cluster;
 }
 
 function openApi(config: Config, parts: ApiParts, log: Log): ReturnType<typeof buildApi> {
-  const { deps, link, workers, jobs, textChats, readiness, examinations } = parts;
+  const { deps, link, workers, jobs, textChats, readiness, examinations, cluster } = parts;
   const { store, providers, llm, models, egress, events } = deps;
   return buildApi(
     config,
@@ -143,15 +214,30 @@ function openApi(config: Config, parts: ApiParts, log: Log): ReturnType<typeof b
       models,
       egress,
       live: events.live,
+      peaks: parts.peaks,
+      peaksElsewhere: cluster && ((...wanted) => cluster.peaksAt(...wanted)),
       ...examinations.services,
       notReady: () => readiness.reasons,
       figures: () =>
         aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
-      onCampaignDue: () => jobs.dispatcher.wake(),
-      onTelephonyChanged: () => void link.notify(PBX_WORKER, 'pbx-wake', {}),
+      onCampaignDue: () => {
+        jobs.dispatcher.wake();
+        cluster?.notes.campaignDue();
+      },
+      onTelephonyChanged: () => {
+        link.notify(PBX_WORKER, 'pbx-wake', {});
+        cluster?.notes.telephonyChanged();
+      },
+      areOthersReporting: () => cluster?.isUp() === true,
       toolRequests: { ...deps.http, clock },
       textChats,
-      sounds: new ClipLibrary({ store, files: store.files, clock, log }),
+      sounds: new ClipLibrary({
+        store,
+        files: store.files,
+        isRemote: store.s3 !== undefined,
+        clock,
+        log,
+      }),
       services: serviceNames(llm, workers),
     },
     log,
@@ -179,7 +265,7 @@ function openDeps(config: Config, store: StoreHandle, log: Log) {
   const languageModels = new LanguageModels(llm, { clock, log, egress });
   return withClosing({
     store,
-    files: store.files,
+    files: store.spool,
     providers: createProviders({ clock, random, egress }),
     egress,
     events: new EventLog({ sink: store.runs, clock, log }),

@@ -5,6 +5,7 @@ import { CallControl } from '../call/call-control.ts';
 import { ChatPlanner } from '../call/chat/chat-planner.ts';
 import { TextChats } from '../call/chat/text-chat.ts';
 import { TextChatWork } from '../call/chat/text-chat-work.ts';
+import { CallResumptions } from '../call/end/call-resumption.ts';
 import { ProviderHangUp, type ProviderHangUpDeps } from '../call/end/closing/provider-hang-up.ts';
 import { RunClosing, type RunClosingDeps } from '../call/end/closing/run-closing.ts';
 import { UnconnectedCalls } from '../call/end/closing/unconnected-calls.ts';
@@ -12,12 +13,15 @@ import { HangUpRequests } from '../call/end/hang-up.ts';
 import { RemainingCalls } from '../call/end/remaining-calls.ts';
 import type { EventLog } from '../call/events/event-log.ts';
 import type { ConnectServices } from '../call/media/connect-services.ts';
+import { DirectMedia } from '../call/media/direct-media.ts';
 import { MediaAdmissions } from '../call/media/media-admission.ts';
+import { MediaAdoptions } from '../call/media/media-adoption.ts';
 import { SessionStarts } from '../call/media/session-start.ts';
 import { TransferDestinations } from '../call/media/transfer-legs.ts';
 import { CallRegistry } from '../call/session/call-registry.ts';
 import { DigitRequests } from '../call/session/send-digits.ts';
 import { CallActions } from '../call/start/call-actions.ts';
+import { CallAdoptions, FormerCalls } from '../call/start/call-adoption.ts';
 import { CallConfirmation } from '../call/start/call-confirmation.ts';
 import { CallIntake } from '../call/start/call-intake.ts';
 import { CallPlanner } from '../call/start/call-planner.ts';
@@ -26,6 +30,8 @@ import { InboundRuns } from '../call/start/inbound/inbound-run.ts';
 import { InboundWebhooks } from '../call/start/inbound/inbound-webhook.ts';
 import { LeftAnswers } from '../call/start/inbound/left-answers.ts';
 import { PbxConnections } from '../call/start/inbound/pbx-connections.ts';
+import { type PbxProcesses, PbxShares } from '../call/start/inbound/pbx-shares.ts';
+import { WebCalls } from '../call/start/inbound/web-calls.ts';
 import { MediaWatchdog } from '../call/start/media-watchdog.ts';
 import { CampaignCalls, CampaignWords } from '../call/start/outbound/campaign-calls.ts';
 import type { CampaignPlanDeps } from '../call/start/outbound/campaign-plans.ts';
@@ -47,15 +53,16 @@ import type { PriceTable } from '../model/price-table.ts';
 import type { LoadLimits, LoadMeter } from '../runtime/process-load.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
-import type { FileStore } from '../store/files/file-store.ts';
+import type { Spool } from '../store/files/file-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Providers } from '../telephony/registry/registry.ts';
-import type { MediaTokenStore } from '../transport/media-token.ts';
+import type { MediaTokenStore } from '../transport/media-token-store.ts';
 
 /** Resources that a process has opened for its calls. */
 export interface OpenedForCalls {
   store: Store;
-  files: FileStore;
+  /** Files on this gateway's disk, where calls write theirs. */
+  files: Spool;
   providers: Providers;
   events: EventLog;
   services: CallServices;
@@ -63,12 +70,16 @@ export interface OpenedForCalls {
   /** HTTP client for an organization's own servers: webhooks, tools, variables before a call. */
   http: { outside: GuardedHttp; credentialHeaders: CredentialHeaders };
   tokens: MediaTokenStore;
+  /** Label of this gateway in media tokens. */
+  gatewayLabel: string;
   /** The public URL without a trailing slash: `https://gw.example.com`. */
   publicUrl: string;
   /** Price table; undefined: runs have no cost. */
   prices?: PriceTable | undefined;
   /** Load meter and limits; undefined: calls are accepted at any load. */
   load?: { meter: LoadMeter; limits: LoadLimits } | undefined;
+  /** The processes that share the calls of PBXs; undefined: this one has them all. */
+  pbxProcesses?: PbxProcesses | undefined;
   clock: Clock;
   random: Random;
   log: Log;
@@ -106,15 +117,19 @@ export function createCallControl(parts: CallParts): CallControl {
     connect,
     log,
   });
-  const pbxLines = new PbxConnections({
+  const resumptions = new CallResumptions({ ...parts, connect });
+  const ofPbxs = {
     store,
     providers,
-    calls: { store, runs, connect, hangUps, clock, log },
+    calls: { store, runs, connect, resumptions, hangUps, clock, log },
     refusal: () => intake.refusal(),
+    processes: parts.pbxProcesses,
     clock,
     log,
-  });
-  intake.pbxCalls = () => pbxLines.busy;
+  };
+  const pbxLines = new PbxConnections(ofPbxs);
+  const pbxShares = new PbxShares(ofPbxs);
+  intake.pbxCalls = () => pbxLines.busy + pbxShares.busy;
   const textChats = textChatsOf({ ...parts, models: parts.services.speech });
   const campaignCalls = new CampaignCalls({
     plans,
@@ -137,8 +152,12 @@ export function createCallControl(parts: CallParts): CallControl {
     campaignCalls,
     textChats,
     pbxLines,
+    pbxShares,
+    clock,
     strandedStarts,
-    remaining: new RemainingCalls({ connect, events, log }),
+    webCalls: new WebCalls({ ...parts, runs, connect }),
+    remaining: new RemainingCalls({ connect, events, clock, log }),
+    resumptions,
   });
 }
 
@@ -171,7 +190,8 @@ function connectServices(parts: CallParts): ConnectServices {
   const unconnected = new UnconnectedCalls({ store, closing, hangUps, list: registry, clock, log });
   const watchdog = new MediaWatchdog({ store, events, registry, unconnected, clock, log });
   const fetches = new PreCallFetches({ store, events, http, clock, log });
-  const planner = new CallPlanner({ store, services, sounds, fetches, clock, log });
+  const adoptions = new CallAdoptions({ store, events, log });
+  const planner = new CallPlanner({ store, services, sounds, fetches, adoptions, clock, log });
   const actions = new CallActions({ clock, log });
   const verifier = new WebhookVerifier({ store, clock, log });
   const confirmation = new CallConfirmation({ clock, log });
@@ -227,6 +247,9 @@ function connectServices(parts: CallParts): ConnectServices {
   });
   return {
     registry,
+    planner,
+    adoptions,
+    former: new FormerCalls({ store, registry, watchdog, tokens, clock, log }),
     unconnected,
     watchdog,
     actions,
@@ -238,8 +261,16 @@ function connectServices(parts: CallParts): ConnectServices {
       registry,
       starts,
       tokens,
+      adoptions: new MediaAdoptions({
+        store,
+        providers,
+        adoptions,
+        preparation,
+        label: parts.gatewayLabel,
+      }),
       unconnected,
       transfers,
+      direct: new DirectMedia({ tokens, events, clock, log }),
       publicUrl,
       clock,
       log,

@@ -1,9 +1,10 @@
 // Composition root of a call worker: calls, and nothing else that could delay their audio. The first worker also holds
-// the connections to PBXs, with AudioSocket and RTP.
+// the connections to PBXs, with AudioSocket.
 
 import type { CallControl } from '../call/call-control.ts';
 import { API, PBX_WORKER } from '../cluster/ipc-message.ts';
-import { relayToApi } from '../cluster/live-relay.ts';
+import { relayTo } from '../cluster/live-relay.ts';
+import { WorkerPbxProcesses } from '../cluster/pbx-processes.ts';
 import { acceptHandedOffSocket } from '../cluster/socket-handoff.ts';
 import { type CallWorker, serveWorkerCalls } from '../cluster/worker-calls.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
@@ -16,7 +17,7 @@ import { deadlineSignal, withDeadline } from '../std/deadline.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
 import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
-import type { ForkedProcess } from './node-options.ts';
+import { type ForkedProcess, gatewayNode } from './node-options.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { takeUpgrades } from './upgrades.ts';
 
@@ -31,14 +32,24 @@ export async function startCallWorker(
   const { link } = forked;
   const open = await openGatewayParts(config, log, forked);
   const { store } = open;
-  const callDeps = open.calls;
+  const pbxProcesses = new WorkerPbxProcesses(link, {
+    workers: config.workers,
+    gateway: gatewayNode(config),
+    hasBus: config.redisUrl !== undefined,
+    clock,
+    log,
+  });
+  const callDeps = { ...open.calls, pbxProcesses };
   callDeps.closing.onCompleted = (completed) => void link.notify(API, 'completed', completed);
   const control = createCallControl(callDeps);
   const media = await openMediaEndpoints(open, control, log);
   acceptHandedOffSocket(link, takeUpgrades(open, media));
+  pbxProcesses.serve(control.pbxShares);
   store.onReentered = () => void control.endTakenCalls(store);
-  relayToApi(link, callDeps.events.live, clock);
-  await control.startJobs({ hasPbxs: link.number === PBX_WORKER });
+  relayTo(link, callDeps.events.live, { clock });
+  control.onAdopted = (adopted) => void link.notify(API, 'adopted', adopted);
+  const isShared = config.databaseUrl !== undefined;
+  await control.startJobs({ hasPbxs: link.address === PBX_WORKER, isShared });
   const serving = serveWorkerCalls(link, workerOf(open, control, log), clock);
   return {
     drain: () => control.drain(config.drainMs),
@@ -56,15 +67,19 @@ type Open = Pick<Awaited<ReturnType<typeof openGatewayParts>>, 'store' | 'provid
 
 /** Requests that this process answers for the API process. */
 function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
-  const { campaignCalls, pbxLines } = control;
+  const { campaignCalls, pbxLines, pbxShares } = control;
   return {
     start: (wanted) => control.start(wanted),
     startTest: (wanted) => control.startTest(wanted),
+    startWeb: (wanted) => control.startWeb(wanted),
     inbound: (...of) => control.inbound(...of),
     answerAgain: (runId) => control.answerAgain(runId),
     answer: (...of) => control.answer(...of),
+    resume: (...of) => control.resume(...of),
+    resumeLeft: (runId) => control.resumeLeft(runId),
     event: (...of) => control.event(...of),
     accountEvent: (...of) => control.accountEvent(...of),
+    runOfAccountEvent: (...of) => control.runOfAccountEvent(...of),
     hangUp: (wanted) => control.hangUp(wanted),
     sendDigits: (wanted) => control.sendDigits(wanted),
     place: (dial) => campaignCalls.placeClaimed(dial),
@@ -74,6 +89,7 @@ function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
     },
     examine: (wanted) => examine(open, wanted, log),
     wakePbxs: () => void pbxLines.wake(),
+    noteAdopted: (runId) => control.noteAdopted(runId),
     stt: open.speech.stt?.name ?? null,
     get activeCalls() {
       return control.activeCalls;
@@ -86,6 +102,9 @@ function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
     },
     get applications() {
       return open.providers.pbx.flatMap(({ pbx }) => pbx.applications);
+    },
+    get pbxs() {
+      return [...pbxLines.configurations, ...pbxShares.configurations];
     },
   };
 }

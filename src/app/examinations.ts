@@ -20,8 +20,10 @@ import { systemRandom as random } from '../std/random.ts';
 import type { StoreHandle } from '../store/open.ts';
 import { createHostedProvider, type Providers } from '../telephony/registry/registry.ts';
 import { CLOSE } from '../transport/media-socket.ts';
-import { MEDIA_PATH } from '../transport/media-token.ts';
+import { gatewayLabel, MEDIA_PATH, MediaTokenSigner } from '../transport/media-token.ts';
+import { createMediaTokens } from '../transport/media-token-store.ts';
 import { createMediaServer } from '../transport/websocket/media-server.ts';
+import { gatewayNode } from './node-options.ts';
 import { ownVersion } from './own-version.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -55,6 +57,12 @@ export function openExaminations(
     clock,
     random,
     log,
+    tokens: createMediaTokens({
+      clock,
+      random,
+      signer: new MediaTokenSigner(store.mediaKeys),
+      place: { label: gatewayLabel(gatewayNode(config)), worker: 0 },
+    }),
     isDraining: () => readiness.reasons.includes('draining'),
     routes: new OutboundRoutes({ store, providers, random }),
     createProvider: (name, onExchange) => createHostedProvider(name, { clock, egress, onExchange }),

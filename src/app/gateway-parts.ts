@@ -34,8 +34,9 @@ import type { Pbx } from '../telephony/provider/pbx.ts';
 import { createProviders, type Providers } from '../telephony/registry/registry.ts';
 import { createAudioSocketServer } from '../transport/audiosocket/audiosocket-server.ts';
 import { CLOSE } from '../transport/media-socket.ts';
-import { createMediaTokens } from '../transport/media-token.ts';
-import { createRtpPorts } from '../transport/rtp/rtp-ports.ts';
+import { gatewayLabel, MediaTokenSigner } from '../transport/media-token.ts';
+import { createMediaTokens } from '../transport/media-token-store.ts';
+import { createRtpPorts, shareOfPorts } from '../transport/rtp/rtp-ports.ts';
 import { UnadmittedSockets } from '../transport/unadmitted-sockets.ts';
 import {
   createMediaServer,
@@ -43,7 +44,7 @@ import {
   type MediaServer,
 } from '../transport/websocket/media-server.ts';
 import { type CallParts, withClosing } from './call-parts.ts';
-import { type ForkedProcess, nodeOptions } from './node-options.ts';
+import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts';
 import { egressOf, openGatewayModel } from './node-parts.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -61,15 +62,30 @@ export async function openGatewayParts(
     nodeOptions(config, log, forked).then(openStore),
     openSpeech(config, egress, log), // A forked process has time: its gateway opens the database.
   ]);
-  const hasPbxs = link === undefined || link.number === PBX_WORKER;
+  const hasPbxs = link === undefined || link.address === PBX_WORKER;
   const known: { providers?: Providers } = {};
   const unadmitted = new UnadmittedSockets({
     isPbx: (client) => known.providers?.pbx.some(({ pbx }) => pbx.isKnownClient(client)) === true,
   });
-  const packets = await openPacketMedia(config, hasPbxs, { unadmitted, log });
-  const providers = createProviders({ clock, random, packets, egress, log });
+  const nth = link?.address ?? 1;
+  const packets = await openPacketMedia(config, { hasPbxs, nth }, { unadmitted, log });
+  const providers = createProviders({
+    clock,
+    random,
+    packets,
+    egress,
+    log,
+    identity: { node: store.node, epoch: store.epoch },
+  });
   known.providers = providers;
-  const calls = openCalls(config, { store, providers, speech, egress, log, worker: link?.number });
+  const calls = openCalls(config, {
+    store,
+    providers,
+    speech,
+    egress,
+    log,
+    worker: link?.address ?? 0,
+  });
   const stallGuard = startWatchdog(config, log);
   return {
     store,
@@ -79,6 +95,7 @@ export async function openGatewayParts(
     calls,
     unadmitted,
     clientOf: clientBehind(config.trustedProxies),
+    origins: config.origins,
     /** Closes the parts, after the last input. */
     async close(): Promise<void> {
       await calls.http.outside.close();
@@ -100,7 +117,7 @@ export async function openGatewayParts(
 export async function openMediaEndpoints(
   open: Pick<
     Awaited<ReturnType<typeof openGatewayParts>>,
-    'providers' | 'calls' | 'unadmitted' | 'clientOf'
+    'providers' | 'calls' | 'unadmitted' | 'clientOf' | 'origins'
   >,
   callControl: CallControl,
   log: Log,
@@ -113,8 +130,9 @@ export async function openMediaEndpoints(
     log,
     kernel,
     authorize: (path, headers) => callControl.admit(path, headers),
-    isExpected: ({ runId, token }) => calls.tokens.isDue(runId, token),
+    isExpected: (path) => calls.tokens.isDue(path),
     endpoints: new Map(providers.pbx.map(({ name, pbx }) => [name, endpointOf(pbx)])),
+    origins: open.origins,
     unadmitted,
     clientOf,
   });
@@ -131,15 +149,16 @@ function endpointOf(pbx: Pbx): MediaEndpoint {
   };
 }
 
-/** Opens the ports for the audio of PBXs without media websockets. */
+/** Opens the ports for the audio of PBXs without media websockets. `nth`: of the processes with calls. */
 async function openPacketMedia(
   config: Config,
-  hasPbxs: boolean,
+  { hasPbxs, nth }: { hasPbxs: boolean; nth: number },
   { unadmitted, log }: { unadmitted: UnadmittedSockets; log: Log },
 ): Promise<PacketMedia> {
   const { host, audioSocketPort, rtpPorts } = config.media;
   const at = { host: config.host, clock, log };
-  const rtp = createRtpPorts({ ...at, ports: rtpPorts, random });
+  const ports = shareOfPorts(rtpPorts, { nth, count: Math.max(1, config.workers) });
+  const rtp = createRtpPorts({ ...at, ports, random });
   if (audioSocketPort === undefined || !hasPbxs) return { host, rtp, audioSockets: undefined };
   const audioSockets = createAudioSocketServer({ ...at, port: audioSocketPort, unadmitted });
   await audioSockets.listen();
@@ -160,10 +179,11 @@ function openCalls(
     speech: Awaited<ReturnType<typeof openSpeech>>;
     egress: Egress;
     log: Log;
-    worker: number | undefined;
+    worker: number;
   },
 ): CallParts {
   const { store, providers, speech, egress, log, worker } = open;
+  const label = gatewayLabel(gatewayNode(config));
   return withClosing({
     services: {
       mediaClock: new MediaClock(clock),
@@ -172,10 +192,22 @@ function openCalls(
     },
     store,
     providers,
-    files: store.files,
+    files: store.spool,
     events: new EventLog({ sink: store.runs, clock, log }),
-    sounds: new ClipLibrary({ store, files: store.files, clock, log }),
-    tokens: createMediaTokens({ clock, random, worker }),
+    sounds: new ClipLibrary({
+      store,
+      files: store.files,
+      isRemote: store.s3 !== undefined,
+      clock,
+      log,
+    }),
+    tokens: createMediaTokens({
+      clock,
+      random,
+      signer: new MediaTokenSigner(store.mediaKeys),
+      place: { label, worker },
+    }),
+    gatewayLabel: label,
     clock,
     random,
     log,

@@ -8,6 +8,7 @@ import type { Log } from '../log.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { systemRandom as random } from '../std/random.ts';
 import { nodeName, type OpenNodeOptions } from '../store/open-node.ts';
+import { ownVersion } from './own-version.ts';
 
 /** The name of the gateway in the store, without a process's suffix. */
 export function gatewayNode({ node, dataFolder }: Pick<Config, 'node' | 'dataFolder'>): string {
@@ -38,13 +39,17 @@ export async function nodeOptions(
 ): Promise<OpenNodeOptions> {
   const gateway = gatewayNode(config);
   const link = forked?.link;
+  const isFirst = forked === undefined;
+  const isShared = config.databaseUrl !== undefined;
   return {
     dataFolder: config.dataFolder,
     databaseUrl: config.databaseUrl,
+    s3: config.s3,
     isShared: link !== undefined,
-    traffic: link !== undefined && isCallWorker(link.number) ? 'calls' : 'api',
-    node: link === undefined ? gateway : nodeOfProcess(gateway, link.number),
+    traffic: link !== undefined && isCallWorker(link.address) ? 'calls' : 'api',
+    node: link === undefined ? gateway : nodeOfProcess(gateway, link.address),
     gateway: forked && { node: gateway, epoch: await forked.epoch },
+    address: isFirst && isShared ? { url: config.nodeUrl, version: ownVersion() } : undefined,
     onReplaced: leaveReplaced(log),
     secrets: { keys: config.secretKeys },
     callLimit: config.callLimit,

@@ -42,6 +42,11 @@ export class Readiness {
     return reasons;
   }
 
+  /** Whether the gateway has begun to stop. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
   /** Notes that the first API key is printed. The gateway is not ready before: clients need that key. */
   announced(): void {
     this.#isAnnounced = true;

@@ -17,13 +17,16 @@ import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { createCallControl } from './call-parts.ts';
+import { startConditionReport } from './condition-report.ts';
 import { openExaminations } from './examinations.ts';
+import { openForeignUpgrades } from './foreign-upgrades.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
+import { checkS3 } from './s3-check.ts';
 import { logEndingModels, logOversizedAgents, resealSecrets } from './startup-checks.ts';
 import type { FirstApiKey } from './supervisor-store.ts';
-import { onWebsocketUpgrade, takeUpgrades } from './upgrades.ts';
+import { onWebsocketUpgrade, takeUpgrades, withConsole } from './upgrades.ts';
 
 export interface SingleProcess extends Drainable {
   accounts: FirstApiKey;
@@ -32,7 +35,10 @@ export interface SingleProcess extends Drainable {
 }
 
 export async function startSingleProcess(config: Config, log: Log): Promise<SingleProcess> {
-  const open = await openGatewayParts(config, log, undefined);
+  const [open] = await Promise.all([
+    openGatewayParts(config, log, undefined),
+    checkS3(config, log),
+  ]);
   const { store, providers, speech, egress } = open;
   await resealSecrets(store, log);
   const callDeps = open.calls;
@@ -48,6 +54,14 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   control.textChats.start();
   const media = await openMediaEndpoints(open, control, log);
   const readiness = readinessOf(store, control);
+  const notReady = () => readiness.reasons;
+  const condition = startConditionReport(config, {
+    store,
+    notReady,
+    workers: () => 0,
+    clock,
+    log,
+  });
   const parts = { store, providers, egress, callService: control, readiness };
   const examinations = openExaminations(config, parts, log);
   const api = await buildApi(
@@ -64,20 +78,30 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       onTelephonyChanged: () => void control.pbxLines.wake(),
       toolRequests: { ...callDeps.http, clock },
       textChats: control.textChats,
-      notReady: () => readiness.reasons,
+      notReady,
       sounds: callDeps.sounds,
       services: serviceNames(speech),
     },
     log,
   );
   const take = examinations.takeUpgrades(takeUpgrades(open, media));
+  const foreign = openForeignUpgrades(config, {
+    store,
+    providers,
+    hasApplication: (each) => providers.pbx.some(({ pbx }) => pbx.applications.includes(each)),
+    log,
+  });
+  const takeAny = withConsole(api, foreign.takeUpgrades(take));
   onWebsocketUpgrade(api.server, (request, socket, head) => {
-    if (isHttp11(request)) take(request, socket, head);
+    if (isHttp11(request)) takeAny(request, socket, head);
     else refuseUpgrade(socket, '400 Bad Request');
   });
   await api.listen({ host: config.host, port: config.port });
-  await control.startJobs({ hasPbxs: true });
-  jobs.answerLeftCalls((runId) => control.answerAgain(runId));
+  await control.startJobs({ hasPbxs: true, isShared: config.databaseUrl !== undefined });
+  jobs.continueLeftCalls({
+    answerAgain: (runId) => control.answerAgain(runId),
+    resume: (runId) => control.resumeLeft(runId),
+  });
   await jobs.dispatcher.start();
   void logOversizedAgents(store, log);
   void logEndingModels(store, { clock, log });
@@ -89,14 +113,16 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       readiness.drain();
       await new Promise<void>((resolve) => clock.after(config.drainGraceMs, resolve));
       await jobs.drain();
-      await control.drain(config.drainMs);
+      await Promise.all([control.drain(config.drainMs), foreign.drain(config.drainMs)]);
     },
     close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
 
   async function closeAll(): Promise<void> {
     readiness.close();
+    await condition?.stop();
     await examinations.close();
+    foreign.close();
     await open.closeMedia(media);
     await closeAnswered(api.server, [], { clock, close: () => api.close() });
     await jobs.close();

@@ -16,6 +16,7 @@ import {
 } from '../runtime/listen-handle.ts';
 import { reportSelfTest } from '../runtime/self-test-report.ts';
 import { type Clock, systemClock as clock } from '../std/clock.ts';
+import { checkS3 } from './s3-check.ts';
 import type { FirstApiKey, SupervisorStore } from './supervisor-store.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -56,7 +57,9 @@ export async function supervise(config: Config, log: Log): Promise<SupervisedGat
   shareMetrics(supervisor.link, registry);
   const opening = openOwnStore(config, log);
   try {
-    await supervisor.start(opening.then(({ epoch }) => epoch));
+    const checked = checkS3(config, log);
+    const epoch = Promise.all([opening, checked]).then(([store]) => store.epoch);
+    await supervisor.start(epoch);
   } catch (error) {
     await opening.then(
       (store) => store.close(),

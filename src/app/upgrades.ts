@@ -4,7 +4,9 @@
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Api } from '../api/http/api-deps.ts';
 import type { AcceptUpgrade } from '../cluster/socket-handoff.ts';
+import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { ClientOf } from '../std/client-address.ts';
 import type { Providers } from '../telephony/registry/registry.ts';
 import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
@@ -21,6 +23,14 @@ export function takeUpgrades(
       media.handleUpgrade(request, socket, head) ||
       providers.pbx.some(({ pbx }) => pbx.takeUpgrade(request, socket, head, client));
     if (!isTaken) refuseUpgrade(socket, '404 Not Found');
+  };
+}
+
+/** Passes the upgrades of the console to the API, all others to `next`. */
+export function withConsole(api: Api, next: AcceptUpgrade): AcceptUpgrade {
+  return (request, socket, head) => {
+    const isTaken = isHttp11(request) && api.takeUpgrade?.(request, socket, head) === true;
+    if (!isTaken) next(request, socket, head);
   };
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../model/campaign.ts';
 import type { Clock } from '../std/clock.ts';
 import { SETTLE_MAX } from '../store/campaigns/attempt-settlement.ts';
+import type { CampaignShard } from '../store/campaigns/campaign-shards.ts';
 import type { OpenAttempt } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 import { contactOutcomeOf, settlementOf } from './contact-outcome.ts';
@@ -44,17 +45,23 @@ export class AttemptSettler {
     this.#lookUps = new LookUps(deps, onAnswer);
   }
 
-  /** Settles all attempts that are due. Waits only for the store: providers are asked in parallel. */
-  async settleAll(): Promise<void> {
+  /** Settles all attempts that are due, of the campaigns of `shard`: one gateway asks a provider about each. Waits only
+   *  for the store: providers are asked in parallel. */
+  async settleAll(shard?: CampaignShard): Promise<void> {
     const open = new Set<string>();
     for (let last: string | undefined, isMore = true; isMore; ) {
-      const attempts = await this.#deps.store.contacts.settleable(last);
+      const attempts = await this.#deps.store.contacts.settleable(last, shard);
       for (const { id } of attempts) open.add(id);
       await this.#settleEach(attempts);
       last = attempts.at(-1)?.id;
       isMore = attempts.length === SETTLE_MAX;
     }
     this.#lookUps.keepOnly(open);
+  }
+
+  /** There is no such attempt. */
+  settleNone(): void {
+    this.#lookUps.keepOnly(new Set());
   }
 
   async #settleEach(attempts: readonly OpenAttempt[]): Promise<void> {

@@ -22,6 +22,8 @@ export interface SyncDeps {
   files: FileStore;
   /** Whether files may be on the disks of other nodes. Default: no. */
   hasOtherNodes?: boolean;
+  /** Whether all nodes see the same files. Default: no. */
+  areFilesShared?: boolean;
   clock: Clock;
   log: Log;
 }
@@ -51,11 +53,13 @@ export async function syncNext(deps: SyncDeps, signal: AbortSignal): Promise<boo
 /** Waits for a file that may be on the disk of another node. Returns false if there is no other node, or the wait
  *  has taken too long. */
 async function waitsForFile(
-  { store, hasOtherNodes = false, log }: SyncDeps,
+  { store, hasOtherNodes = false, areFilesShared = false, log }: SyncDeps,
   { id }: Campaign,
 ): Promise<boolean> {
-  if (!hasOtherNodes || !(await store.campaigns.waitForFile(id))) return false;
-  log.warn({ campaignId: id }, 'the contact file is not on this node, the campaign waits for it');
+  if (!hasOtherNodes) return false;
+  const waits = await store.campaigns.waitForFile(id, { isMissedByAll: areFilesShared });
+  if (!waits) return false;
+  log.warn({ campaignId: id }, 'the contact file was not found, the campaign waits for it');
   return true;
 }
 

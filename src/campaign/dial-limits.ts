@@ -5,6 +5,7 @@ import type { CampaignRoute } from '../call/start/outbound/campaign-plans.ts';
 import { LEAD_MS_MAX } from '../call/start/outbound/dial-pace.ts';
 import type { Log } from '../log.ts';
 import { DIAL_FAULTS_MAX } from '../model/campaign.ts';
+import type { Clock } from '../std/clock.ts';
 import type { ClaimedAttempt } from '../store/campaigns/dial-attempts.ts';
 import type { Store } from '../store/store.ts';
 
@@ -65,6 +66,48 @@ export class FailingProviders {
     const hasEnded = await this.#store.contacts.providerAnswered(configurationId);
     this.#failing.delete(configurationId);
     if (hasEnded) this.#log.info({ configurationId }, 'provider answers again: campaigns go on');
+  }
+}
+
+/** Pause for a provider at its limit: shortest and longest. */
+const PAUSE_MS = { first: 250, most: 60_000 };
+
+/** Pauses of configurations whose provider has no capacity for another call. A pause doubles each time, until a call is
+ *  placed. */
+export class ProviderPauses {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  /** By configuration: the end of its pause, and the length of the next one. */
+  readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  isPaused(configurationId: string): boolean {
+    const pause = this.#pauses.get(configurationId);
+    return pause !== undefined && pause.untilMs > this.#clock.monotonicMs();
+  }
+
+  /** Begins a pause. Returns its length; undefined if there is one, as several dials were in progress. */
+  pause(configurationId: string): number | undefined {
+    if (this.isPaused(configurationId)) return undefined;
+    const ms = this.#pauses.get(configurationId)?.nextMs ?? PAUSE_MS.first;
+    this.note(configurationId, ms);
+    return ms;
+  }
+
+  /** Notes a pause that another gateway has begun. */
+  note(configurationId: string, ms: number): void {
+    const pauseMs = Math.min(PAUSE_MS.most, ms);
+    const untilMs = this.#clock.monotonicMs() + pauseMs;
+    const known = this.#pauses.get(configurationId);
+    if (known !== undefined && known.untilMs >= untilMs) return;
+    const nextMs = Math.max(Math.min(PAUSE_MS.most, pauseMs * 2), known?.nextMs ?? 0);
+    this.#pauses.set(configurationId, { untilMs, nextMs });
+  }
+
+  end(configurationId: string): void {
+    this.#pauses.delete(configurationId);
   }
 }
 

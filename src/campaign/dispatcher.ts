@@ -1,6 +1,6 @@
 // Campaign dispatcher: settles ended attempts, completes finished campaigns, and dials due contacts, for all
-// organizations, on any number of nodes. All durable state is in the store; state here (timers, pauses after a
-// provider's refusal) may be lost at any moment. Source: contract §9.8.
+// organizations, on any number of gateways, which divide the campaigns (campaign-shards.ts). All durable state is in the
+// store; state here (timers, pauses after a provider's refusal) may be lost at any moment. Source: contract §9.8.
 
 import type { CampaignCallService, Placed } from '../call/start/outbound/campaign-calls.ts';
 import type { CampaignRoute } from '../call/start/outbound/campaign-plans.ts';
@@ -13,7 +13,9 @@ import { SharedReads } from '../std/batches.ts';
 import type { Clock } from '../std/clock.ts';
 import { JobLoop } from '../std/job-loop.ts';
 import type { Random } from '../std/random.ts';
+import type { CampaignShard } from '../store/campaigns/campaign-shards.ts';
 import type { ClaimedAttempt, RunningCampaign } from '../store/campaigns/dial-attempts.ts';
+import type { DispatchLook } from '../store/campaigns/dispatch-look.ts';
 import type { Store } from '../store/store.ts';
 import { AttemptSettler } from './attempt-settler.ts';
 import { isWithinCallingWindow, nextCallingWindow } from './calling-window.ts';
@@ -23,6 +25,7 @@ import {
   CallCapacityOfTick,
   DialLead,
   FailingProviders,
+  ProviderPauses,
 } from './dial-limits.ts';
 import { noteTelephonyAway, noteTelephonyBack } from './telephony-wait.ts';
 
@@ -42,8 +45,6 @@ const CLAIMS_MAX = 200;
 const LEASE_MS = 30_000;
 /** Deadline of a stop: longer than a claim waits for its turn. */
 const STOP_MS = 3_000;
-/** Pause for a provider at its limit: shortest and longest. */
-const PAUSE_MS = { first: 250, most: 60_000 };
 /** Delay of a contact that the provider had no capacity for, or whose dial did not reach it. */
 const PUT_OFF_MS = 2_000;
 
@@ -62,9 +63,13 @@ export interface DispatcherDeps {
 }
 
 export class Dispatcher {
+  /** Called with a pause of a configuration whose provider has no capacity, for the dispatchers of other gateways. */
+  onPaused: ((configurationId: string, ms: number) => void) | undefined;
   readonly #deps: DispatcherDeps;
   readonly #settler: AttemptSettler;
   readonly #loop: JobLoop;
+  /** Whether the other processes count on this one for its share of the campaigns. */
+  #hasShare = false;
   /** Whether a campaign ran in the last round. */
   #isAnyRunning = false;
   #syncing: Promise<void> | undefined;
@@ -80,8 +85,7 @@ export class Dispatcher {
   #roundMs = 0;
   #keptOrderMs = Number.NEGATIVE_INFINITY;
   readonly #campaigns = new SharedReads<Campaign | undefined>();
-  /** Configurations in a pause: its end, and the length of the next pause. */
-  readonly #pauses = new Map<string, { untilMs: number; nextMs: number }>();
+  readonly #pauses: ProviderPauses;
   /** Why running campaigns have placed no call since their last one. */
   readonly #waits = new Map<string, string>();
 
@@ -89,6 +93,7 @@ export class Dispatcher {
     this.#deps = deps;
     this.#settler = new AttemptSettler(deps, () => this.wake());
     this.#faults = new FailingProviders(deps);
+    this.#pauses = new ProviderPauses(deps.clock);
     this.#loop = new JobLoop({
       clock: deps.clock,
       everyMs: () => (this.#isAnyRunning ? LOOK_MS : IDLE_LOOK_MS),
@@ -104,9 +109,15 @@ export class Dispatcher {
     if (this.#isAnyRunning) this.wake();
   }
 
+  /** Notes that another gateway has paused a configuration for `ms`. */
+  notePause(configurationId: string, ms: number): void {
+    this.#pauses.note(configurationId, ms);
+  }
+
   /** Starts the rounds. Throws STORE_UNAVAILABLE. */
   async start(): Promise<void> {
     await this.#deps.store.contacts.releaseClaims(this.#deps.node);
+    await this.#shareIfAble();
     void this.#loop.start();
   }
 
@@ -118,6 +129,8 @@ export class Dispatcher {
   /** Stops claiming and gives back claims that were not dialled. Dials that wait for the provider's answer go on:
    *  draining waits for the calls. */
   async stop(): Promise<void> {
+    this.#hasShare = false;
+    void this.#deps.store.setDialsCampaigns(false);
     const done = Promise.allSettled([this.#loop.stop(), this.#syncing, ...this.#dialling]);
     await Promise.race([
       done,
@@ -141,14 +154,17 @@ export class Dispatcher {
   async #round(signal: AbortSignal): Promise<void> {
     const { store, log } = this.#deps;
     const { contacts } = store;
-    this.#syncing ??= this.#syncAll(signal);
-    await this.#settler.settleAll();
+    await this.#shareIfAble();
+    const shard = this.#shard;
+    const look = await contacts.look(shard);
+    if (look.hasUnreadFile) this.#syncing ??= this.#syncAll(signal);
+    if (look.hasSettleable) await this.#settler.settleAll(shard);
+    else this.#settler.settleNone();
     await this.#noteSent();
-    await this.#keepOrder();
-    for (const campaignId of await contacts.completeDone()) {
-      log.info({ campaignId }, 'campaign completed');
-    }
-    const running = await contacts.running(this.#horizonMs - CLAIM_AGAIN_MS);
+    await this.#keepOrder(look, shard);
+    if (look.hasDone || look.hasSettleable) await this.#completeDone();
+    const horizonMs = this.#horizonMs - CLAIM_AGAIN_MS;
+    const running = look.isAnyRunning ? await contacts.running(horizonMs, shard) : [];
     this.#isAnyRunning = running.length > 0;
     const ids = new Set(running.map(({ campaign }) => campaign.id));
     this.#settler.watchOnly(ids);
@@ -165,20 +181,43 @@ export class Dispatcher {
     }
   }
 
+  /** Campaigns of this process: all, unless others dial too. A process at its limit of load leaves its share to them. */
+  get #shard(): CampaignShard | undefined {
+    const { store, node } = this.#deps;
+    const others = store.nodes.diallers.filter((each) => each !== node);
+    if (others.length === 0) return undefined;
+    return { own: node, all: this.#hasShare ? [...others, node] : others };
+  }
+
+  async #shareIfAble(): Promise<void> {
+    const { store, calls } = this.#deps;
+    if (this.#hasShare === calls.takesCalls || this.#loop.hasStopped) return;
+    this.#hasShare = calls.takesCalls;
+    await store.setDialsCampaigns(this.#hasShare);
+  }
+
+  async #completeDone(): Promise<void> {
+    const { store, log } = this.#deps;
+    for (const campaignId of await store.contacts.completeDone()) {
+      log.info({ campaignId }, 'campaign completed');
+    }
+  }
+
   /** Does work that is not urgent: rounds that ended calls cause, many a second, skip it. */
-  async #keepOrder(): Promise<void> {
+  async #keepOrder(look: DispatchLook, shard: CampaignShard | undefined): Promise<void> {
     const { store, clock } = this.#deps;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#keptOrderMs < LOOK_MS) return;
-    await store.contacts.releaseClaims(undefined);
-    await this.#giveBackStranded();
-    await this.#measure();
+    if (look.hasExpired) await store.contacts.releaseClaims(undefined);
+    if (look.hasStranded) await this.#giveBackStranded();
+    await this.#measure(look, shard);
     this.#keptOrderMs = nowMs;
   }
 
-  async #measure(): Promise<void> {
+  async #measure({ isAnyRunning }: DispatchLook, shard: CampaignShard | undefined): Promise<void> {
     const { store, clock } = this.#deps;
-    const due = (await store.contacts.firstRetry())?.getTime() ?? clock.now();
+    const first = isAnyRunning ? await store.contacts.firstRetry(shard) : undefined;
+    const due = first?.getTime() ?? clock.now();
     campaignRetryLateSeconds.set(Math.max(0, clock.now() - due) / 1_000);
   }
 
@@ -217,7 +256,7 @@ export class Dispatcher {
     if (openAttempts >= (campaign.maxConcurrency ?? calls.limit)) return;
     const route = await this.#routeOf(campaign);
     if (route === undefined) return;
-    if (this.#isPaused(route.configuration.id)) {
+    if (this.#pauses.isPaused(route.configuration.id)) {
       this.#defer(campaign, 'provider');
       return;
     }
@@ -291,11 +330,6 @@ export class Dispatcher {
     }
   }
 
-  #isPaused(configurationId: string): boolean {
-    const pause = this.#pauses.get(configurationId);
-    return pause !== undefined && pause.untilMs > this.#deps.clock.monotonicMs();
-  }
-
   #claim(route: CampaignRoute, { free, limit }: CallCapacity): Promise<ClaimedAttempt[]> {
     const { campaign, configuration } = route;
     return this.#deps.store.contacts.claim(campaign.id, {
@@ -354,8 +388,11 @@ export class Dispatcher {
   /** Evaluates what the dial shows about the provider. */
   async #noteProvider(route: CampaignRoute, claim: ClaimedAttempt, placed: Placed): Promise<void> {
     const { id } = route.configuration;
-    if (placed === 'put-off') this.#pause(id);
-    if (placed === 'placed') this.#pauses.delete(id);
+    if (placed === 'put-off') {
+      const pausedMs = this.#pauses.pause(id);
+      if (pausedMs !== undefined) this.onPaused?.(id, pausedMs);
+    }
+    if (placed === 'placed') this.#pauses.end(id);
     if (placed === 'fault' || placed === 'in-doubt') return this.#faults.failed(route);
     if (placed !== 'closed') await this.#faults.answered(route, claim);
   }
@@ -363,7 +400,7 @@ export class Dispatcher {
   /** Whether the campaign's hours allow the dial at this moment: they may have changed since the claim. */
   async #mayDial({ campaign: claimed, configuration }: CampaignRoute): Promise<boolean> {
     const { store, clock } = this.#deps;
-    if (this.#loop.hasStopped || this.#isPaused(configuration.id)) return false;
+    if (this.#loop.hasStopped || this.#pauses.isPaused(configuration.id)) return false;
     if (!this.#deps.calls.takesCalls) {
       campaignDeferred.inc({ reason: 'load' });
       return false;
@@ -386,14 +423,5 @@ export class Dispatcher {
       campaignDeferred.inc({ reason: 'slots' });
       return undefined;
     }
-  }
-
-  /** Pauses a configuration. The pause doubles each time, until a call is placed. */
-  #pause(configurationId: string): void {
-    const { clock } = this.#deps;
-    if (this.#isPaused(configurationId)) return; // Several dials were in progress.
-    const ms = this.#pauses.get(configurationId)?.nextMs ?? PAUSE_MS.first;
-    const untilMs = clock.monotonicMs() + ms;
-    this.#pauses.set(configurationId, { untilMs, nextMs: Math.min(PAUSE_MS.most, ms * 2) });
   }
 }

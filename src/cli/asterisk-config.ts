@@ -16,7 +16,10 @@ import {
   type AdminWord,
   adminPlan,
   freePbxPlan,
-} from './asterisk-files.ts';
+  PASSWORD_WANTED,
+  type StoredWishes,
+  storedWishes,
+} from '../telephony/registry/asterisk-files.ts';
 import { apiKey, askGateway, type CliIo, configurationId, gatewayUrl } from './gateway-client.ts';
 
 const text = { type: 'string' } as const;
@@ -54,25 +57,14 @@ interface Options {
 
 const NUMBERS_MAX = 100;
 const PASSWORD_BYTES = 18;
-/** Placeholder until the gateway has returned its own value. */
+/** Stands in the files until the gateway has returned its own value. */
 const APP_WANTED = 'STASIS_APP_NAME';
-const PASSWORD_WANTED = 'THE_PASSWORD_OF_THE_CONFIGURATION';
 
-const stored = z.object({
-  provider: z.string(),
-  credentials: z.looseObject({
-    ari_endpoint: z.string().catch(''),
-    app_name: z.string().catch(''),
-    stasis_app_name: z.string().optional().catch(undefined),
-    ws_client_name: z.string().catch(''),
-    media: z.string().catch('auto'),
-    connection: z.string().catch('outgoing'),
-  }),
-});
+const stored = z.object({ provider: z.string(), credentials: z.unknown() });
 
 export async function asteriskConfig(options: Options, { env, out }: CliIo): Promise<number> {
   const url = gatewayUrl(options.url ?? env['PATCHBAY_URL']);
-  const given: Given =
+  const given: StoredWishes =
     options.config === undefined
       ? { user: 'patchbay', client: 'patchbay', mode: 'server', app: APP_WANTED, isTls: false }
       : await fromConfiguration(options, { url, env });
@@ -105,20 +97,10 @@ export async function asteriskConfig(options: Options, { env, out }: CliIo): Pro
   return 0;
 }
 
-/** What is known without the options. */
-interface Given {
-  user: string;
-  client: string;
-  mode: string;
-  app: string;
-  isTls: boolean;
-  endpoint?: string;
-}
-
 async function fromConfiguration(
   options: Options,
   { url, env }: { url: string; env: CliIo['env'] },
-): Promise<Given> {
+): Promise<StoredWishes> {
   const key = apiKey(options.key ?? env['PATCHBAY_API_KEY']);
   const path = `/organizations/telephony-configs/${configurationId(options.config)}`;
   const { provider, credentials } = await askGateway({ url, key }, { method: 'GET', path }, stored);
@@ -126,20 +108,7 @@ async function fromConfiguration(
     const problem = `that configuration is one of ${provider}, not of Asterisk (ari)`;
     throw new GatewayError('COMMAND_INVALID', { problem });
   }
-  const media: Record<string, AdminMode> = {
-    websocket_client: 'client',
-    audiosocket: 'audiosocket',
-    rtp: 'rtp',
-  };
-  const isIncoming = credentials.connection === 'incoming';
-  return {
-    user: credentials.app_name,
-    client: credentials.ws_client_name || 'patchbay',
-    mode: isIncoming ? 'incoming' : (media[credentials.media] ?? 'server'),
-    app: credentials.stasis_app_name ?? credentials.app_name,
-    isTls: credentials.ari_endpoint.startsWith('https:'),
-    endpoint: credentials.ari_endpoint,
-  };
+  return storedWishes(credentials);
 }
 
 function modeOf(given: string): AdminMode {

@@ -4,10 +4,12 @@
 import { parseArgs } from 'node:util';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { asteriskConfig, asteriskOptions } from './asterisk-config.ts';
+import { clusterOptions, printClusterStatus } from './cluster-status.ts';
 import { doctor, doctorOptions } from './doctor.ts';
 import type { CliIo } from './gateway-client.ts';
 import { providersSync, syncOptions } from './providers-sync.ts';
 import { servicesCheck, servicesOptions } from './services-check.ts';
+import { why, whyOptions } from './why.ts';
 
 const USAGE = `Usage:
   npx patchbay asterisk config --url URL [options]   what to put into Asterisk's files
@@ -16,10 +18,12 @@ const USAGE = `Usage:
   npx patchbay providers sync --config ID [--yes]    points a hosted provider's calls at this gateway
   npx patchbay services check [options]              asks speech services whether they take their keys
   npx patchbay services record --to URL --out FILE   what a call and a service say, without keys
+  npx patchbay cluster status --url URL [options]    all gateways on one database: what is wrong, and what to do
+  npx patchbay why RUN [options]                     why a call ended, whose fault it was, and what to do
   npx patchbay keys list|create|archive [options]    API keys, on the machine that has the data
   npx patchbay --version                             the release
 
-Options of asterisk, doctor, providers and services check:
+Options of asterisk, doctor, providers, services check and why:
   --url URL          where the gateway is reached: https://gw.example.com (or PATCHBAY_URL)
   --key KEY          API key (or PATCHBAY_API_KEY)
   --config ID        a telephony configuration of the gateway
@@ -57,6 +61,15 @@ Options of services record:
   --out FILE         a new file, one JSON object a line
   --sessions COUNT   websockets, and requests with a body, until it ends (1); checks of keys have none
 
+Options of cluster status:
+  --secret SECRET    the gateways' PATCHBAY_DEVOPS_SECRET (or that variable); no API key is needed
+  --gateways COUNT   how many there should be: fewer are something wrong
+  --json             the whole answer with "problems"; in both forms the exit code is 1 if something is wrong
+
+Options of why:
+  --workflow ID      the agent of the run (found by the run)
+  --json             the whole answer; in both forms the exit code is 0 if the call ended as it should, else 1
+
 Options of keys:
   --data FOLDER      the gateway's data folder (or PATCHBAY_DATA, or DATABASE_URL for a server; default ./data)
   --name NAME        what a new key is for
@@ -89,7 +102,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
 
 type Command = (args: readonly string[], io: CliIo) => Promise<number>;
 
-/** Commands by name: `doctor` and `keys` have one word, the others two. */
+/** Commands by name: `doctor`, `why` and `keys` have one word, the others two. */
 const commands: Readonly<Record<string, Command>> = {
   doctor: (args, io) => doctor(optionsOf(args.slice(1), doctorOptions), io),
   'asterisk config': (args, io) => asteriskConfig(optionsOf(args.slice(2), asteriskOptions), io),
@@ -99,6 +112,11 @@ const commands: Readonly<Record<string, Command>> = {
     // Loaded with its servers, which the other commands do not need.
     const { recordOptions, servicesRecord } = await import('./services-record.ts');
     return servicesRecord(optionsOf(args.slice(2), recordOptions), io);
+  },
+  'cluster status': (args, io) => printClusterStatus(optionsOf(args.slice(2), clusterOptions), io),
+  why: (args, io) => {
+    const run = args[1]?.startsWith('-') === false ? args[1] : undefined;
+    return why(run, optionsOf(args.slice(run === undefined ? 1 : 2), whyOptions), io);
   },
   keys: async (args, io) => {
     // Loaded with the store, which the other commands do not need.

@@ -20,11 +20,13 @@ export interface CliIo {
   interrupted?: AbortSignal;
 }
 
-export interface GatewayAddress {
+export type GatewayAddress = {
   /** The gateway's URL without a trailing slash. */
   url: string;
-  key: string;
-}
+} & (
+  | { key: string }
+  | { /** What opens the route in place of a key. */ headers: Record<string, string> }
+);
 
 const fault = z.object({ detail: z.string() });
 
@@ -77,15 +79,16 @@ export async function askGateway<T>(
 
 /** Sends a request. Returns the body of a success unchanged. Throws GATEWAY_UNREACHABLE, GATEWAY_REFUSED. */
 export async function askForText(
-  { url, key }: GatewayAddress,
+  address: GatewayAddress,
   { method, path, body: sent }: GatewayRequest,
 ): Promise<string> {
+  const { url } = address;
   const { signal, done } = deadlineSignal(systemClock, ANSWER_MS_MAX, 'the gateway');
   try {
     const response = await fetch(`${url}/api/v1${path}`, {
       method,
       headers: {
-        'x-api-key': key,
+        ...('key' in address ? { 'x-api-key': address.key } : address.headers),
         accept: 'application/json, */*',
         ...(sent !== undefined && { 'content-type': 'application/json' }),
       },

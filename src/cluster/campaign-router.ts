@@ -43,7 +43,9 @@ export class CampaignRouter extends CampaignPlans implements CampaignCallService
     { run, waitMs }: BegunAttempt,
   ): Promise<Placed> {
     const isPbx = this.#pbx.has(route.provider.name);
-    const worker = isPbx ? this.#workers.pbxWorker() : this.#workers.leastLoaded();
+    const worker = isPbx
+      ? this.#workers.forPbx(route.configuration.id)
+      : this.#workers.leastLoaded();
     if (worker === undefined) return 'put-off';
     try {
       return await worker.place({

@@ -1,15 +1,17 @@
 // One end of the inter-process channel (IPC): one-way messages, and requests with a reply or an error, each by its
-// topic; all are bounded in size, number and time. The transport is separate.
+// topic; all are bounded in size, number and time. The transport is separate: pipes between the processes of a gateway,
+// Redis between gateways.
 
 import { codeOf, GatewayError, isErrorCode } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Timer } from '../std/clock.ts';
 import { type Random, systemRandom } from '../std/random.ts';
 import {
+  type Address,
   closeHandle,
   type IpcHandle,
   type IpcMessage,
-  message,
+  MESSAGE_BYTES_MAX,
   messageBytes,
 } from './ipc-message.ts';
 
@@ -20,50 +22,57 @@ const ANSWERING_MAX = 5_000;
  *  one of its own requests. */
 const FIRST_ID_MAX = 2 ** 47;
 
-export interface IpcTransport {
+export interface IpcTransport<A extends Address = number> {
   /** Sends a message. Returns false if the other process is not running, or its queue is full. A passed connection
    *  is closed here, sent or not, unless `keepOpen` is set. */
-  send(message: IpcMessage, handle: IpcHandle | undefined, keepOpen?: boolean): boolean;
+  send(message: IpcMessage<A>, handle: IpcHandle | undefined, keepOpen?: boolean): boolean;
   /** Receiver of messages, set once by the channel. `handle` comes with the message. */
-  onMessage: (message: unknown, handle: IpcHandle | undefined) => void;
+  onMessage: (message: IpcMessage<A>, handle: IpcHandle | undefined) => void;
 }
 
-type OnNote = (body: unknown, about: { from: number; handle: IpcHandle | undefined }) => void;
+type OnNote<A> = (body: unknown, about: { from: A; handle: IpcHandle | undefined }) => void;
 type OnRequest = (body: unknown, handle: IpcHandle | undefined) => Promise<unknown>;
 
-interface Asked {
-  to: number;
+interface Asked<A> {
+  to: A;
   resolve(body: unknown): void;
   reject(error: unknown): void;
   timer: Timer;
 }
 
-export class IpcChannel {
-  readonly number: number;
-  readonly #channel: IpcTransport;
+export interface IpcChannelOptions {
+  clock: Clock;
+  log: Log;
+  random?: Random;
+  /** Largest body of a message, by `messageBytes`. */
+  bytesMax?: number;
+}
+
+export class IpcChannel<A extends Address = number> {
+  readonly address: A;
+  readonly #channel: IpcTransport<A>;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #notes = new Map<string, OnNote>();
+  readonly #bytesMax: number;
+  readonly #notes = new Map<string, OnNote<A>>();
   readonly #requests = new Map<string, OnRequest>();
-  readonly #asked = new Map<number, Asked>();
+  readonly #asked = new Map<number, Asked<A>>();
   #answering = 0;
   #lastId: number;
 
-  constructor(
-    number: number,
-    channel: IpcTransport,
-    { clock, log, random = systemRandom }: { clock: Clock; log: Log; random?: Random },
-  ) {
-    this.number = number;
+  constructor(address: NoInfer<A>, channel: IpcTransport<A>, options: IpcChannelOptions) {
+    const { clock, log, random = systemRandom, bytesMax = MESSAGE_BYTES_MAX } = options;
+    this.address = address;
     this.#lastId = random.integer(FIRST_ID_MAX);
     this.#channel = channel;
     this.#clock = clock;
     this.#log = log;
-    channel.onMessage = (text, handle) => this.#take(text, handle);
+    this.#bytesMax = bytesMax;
+    channel.onMessage = (message, handle) => this.#take(message, handle);
   }
 
   /** Sets the receiver of a topic's one-way messages. An error of `take` is logged, and the handle is closed. */
-  onNotification(topic: string, take: OnNote): void {
+  onNotification(topic: string, take: OnNote<A>): void {
     this.#notes.set(topic, take);
   }
 
@@ -74,30 +83,24 @@ export class IpcChannel {
   }
 
   /** Sends a one-way message. Returns false if the other process is not running, or the message is too large. */
-  notify(to: number, topic: string, body: unknown, handle?: IpcHandle): boolean {
-    const bytes = messageBytes(body);
+  notify(to: A, topic: string, body: unknown, handle?: IpcHandle): boolean {
+    const bytes = messageBytes(body, this.#bytesMax);
     if (bytes === undefined) {
       this.#log.error({ topic }, 'message to another process is too large');
       closeHandle(handle);
       return false;
     }
-    return this.#send({ kind: 'note', from: this.number, to, bytes, topic, body }, handle);
+    return this.#send({ kind: 'note', from: this.address, to, bytes, topic, body }, handle);
   }
 
   /** Sends a request. Throws WORKER_GONE if the process is not running or ends meanwhile, TIMED_OUT after `ms`,
    *  QUEUE_FULL if nothing was sent because of too many requests or a message that is too large, and the errors of
    *  the other end. A `handle` stays open in this process too; the caller closes it after the request. */
-  request(
-    to: number,
-    topic: string,
-    body: unknown,
-    ms: number,
-    handle?: IpcHandle,
-  ): Promise<unknown> {
+  request(to: A, topic: string, body: unknown, ms: number, handle?: IpcHandle): Promise<unknown> {
     if (this.#asked.size >= ASKED_MAX) {
       return Promise.reject(new GatewayError('QUEUE_FULL', { queue: 'requests to workers' }));
     }
-    const bytes = messageBytes(body);
+    const bytes = messageBytes(body, this.#bytesMax);
     if (bytes === undefined) {
       return Promise.reject(new GatewayError('QUEUE_FULL', { queue: `large messages: ${topic}` }));
     }
@@ -108,9 +111,9 @@ export class IpcChannel {
         this.#settle(id)?.reject(new GatewayError('TIMED_OUT', { what: topic, ms })),
       );
       this.#asked.set(id, { to, resolve, reject, timer });
-      const request: IpcMessage = {
+      const request: IpcMessage<A> = {
         kind: 'request',
-        from: this.number,
+        from: this.address,
         to,
         bytes,
         id,
@@ -121,21 +124,14 @@ export class IpcChannel {
     });
   }
 
-  /** Rejects outstanding requests to `worker`. */
-  peerLost(worker: number): void {
+  /** Rejects outstanding requests to `peer`. */
+  peerLost(peer: A): void {
     for (const [id, { to }] of this.#asked) {
-      if (to === worker) this.#settle(id)?.reject(gone(worker));
+      if (to === peer) this.#settle(id)?.reject(gone(peer));
     }
   }
 
-  #take(text: unknown, handle: IpcHandle | undefined): void {
-    const parsed = message.safeParse(text);
-    if (!parsed.success) {
-      closeHandle(handle);
-      this.#log.error({ problem: parsed.error.message }, 'message of another process not read');
-      return;
-    }
-    const taken = parsed.data;
+  #take(taken: IpcMessage<A>, handle: IpcHandle | undefined): void {
     switch (taken.kind) {
       case 'note':
         this.#takeNote(taken, handle);
@@ -155,7 +151,7 @@ export class IpcChannel {
   }
 
   #takeNote(
-    { topic, body, from }: Extract<IpcMessage, { kind: 'note' }>,
+    { topic, body, from }: Extract<IpcMessage<A>, { kind: 'note' }>,
     handle: IpcHandle | undefined,
   ): void {
     const take = this.#notes.get(topic);
@@ -173,10 +169,10 @@ export class IpcChannel {
 
   /** Answers a request. Never rejects. */
   async #answer(
-    { from, id, topic, body }: Extract<IpcMessage, { kind: 'request' }>,
+    { from, id, topic, body }: Extract<IpcMessage<A>, { kind: 'request' }>,
     handle: IpcHandle | undefined,
   ): Promise<void> {
-    const route = { from: this.number, to: from, id };
+    const route = { from: this.address, to: from, id };
     this.#answering += 1;
     try {
       if (this.#answering > ANSWERING_MAX) {
@@ -186,16 +182,16 @@ export class IpcChannel {
       const answer = this.#requests.get(topic);
       if (answer === undefined) {
         closeHandle(handle);
-        throw new GatewayError('WORKER_FAILED', { worker: this.number });
+        throw new GatewayError('WORKER_FAILED', { worker: this.address });
       }
       const reply = await answer(body, handle);
-      const bytes = messageBytes(reply);
+      const bytes = messageBytes(reply, this.#bytesMax);
       if (bytes === undefined) throw new Error('the reply is too large for another process');
       this.#send({ kind: 'reply', ...route, bytes, body: reply }, undefined);
     } catch (error) {
       const code = codeOf(error) ?? 'WORKER_FAILED';
       if (code === 'WORKER_FAILED') this.#log.error({ err: error, topic }, 'request failed');
-      const facts = error instanceof GatewayError ? error.facts : { worker: this.number };
+      const facts = error instanceof GatewayError ? error.facts : { worker: this.address };
       const bytes = messageBytes(facts) ?? 0;
       this.#send({ kind: 'failure', ...route, bytes, code, facts }, undefined);
     } finally {
@@ -203,7 +199,7 @@ export class IpcChannel {
     }
   }
 
-  #send(message: IpcMessage, handle: IpcHandle | undefined, keepOpen = false): boolean {
+  #send(message: IpcMessage<A>, handle: IpcHandle | undefined, keepOpen = false): boolean {
     try {
       return this.#channel.send(message, handle, keepOpen);
     } catch (error) {
@@ -213,7 +209,7 @@ export class IpcChannel {
   }
 
   /** Removes an outstanding request; undefined if it was settled before. */
-  #settle(id: number): Asked | undefined {
+  #settle(id: number): Asked<A> | undefined {
     const asked = this.#asked.get(id);
     asked?.timer.cancel();
     this.#asked.delete(id);
@@ -221,6 +217,6 @@ export class IpcChannel {
   }
 }
 
-function gone(worker: number): GatewayError {
+function gone(worker: Address): GatewayError {
   return new GatewayError('WORKER_GONE', { worker });
 }

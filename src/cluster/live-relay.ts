@@ -1,21 +1,27 @@
-// Relays live items of the workers' calls to watchers at the API process. Workers send only those of watched runs over
-// the inter-process channel, at a bounded rate.
+// Relays live items to the watchers of calls: from the workers to the API process, and from there to other gateways. Only
+// those of watched runs are sent over the inter-process channel, at a bounded rate.
 
 import { z } from 'zod';
-import { isInterim, type LiveWatchers, type Watcher } from '../call/events/live-watchers.ts';
+import {
+  isInterim,
+  type LiveWatchers,
+  type Place,
+  type Watcher,
+} from '../call/events/live-watchers.ts';
 import type { FeedbackItem } from '../call/events/realtime-feedback.ts';
 import { liveItemsDropped } from '../metrics/metrics.ts';
 import type { Clock } from '../std/clock.ts';
 import type { IpcChannel } from './ipc-channel.ts';
-import { API } from './ipc-message.ts';
+import { type Address, ALL_GATEWAYS } from './ipc-message.ts';
 
-/** Live items per second and worker: the API process handles those of all workers. */
+/** Live items per second and worker or gateway: an API process handles those of all. */
 const LIVE_PER_S_MAX = 500;
 /** Interim words among them, so that they do not displace other items. */
 const INTERIM_PER_S_MAX = LIVE_PER_S_MAX / 2;
 
-/** Watched runs of one worker: the API process has at most 500 event streams. */
-const RUNS_MAX = 1_000;
+/** Watched runs that a worker or a gateway notes for another: those of all event streams of a few gateways. Watchers of
+ *  more get what is stored a second later, and no live items. */
+const RUNS_MAX = 5_000;
 
 /** Message: a change of the watched runs; `isAll`: the complete list. */
 const watched = z.object({
@@ -35,7 +41,8 @@ const news = z.union([
   }),
 ]);
 
-/** Relays to the watchers, at the API process. The returned function sends the watched runs to a new worker. */
+/** Relays to the watchers what happens at the workers, at the API process. The returned function sends the watched runs
+ *  to a new worker. */
 export function relayFromWorkers(
   link: IpcChannel,
   live: LiveWatchers,
@@ -46,48 +53,105 @@ export function relayFromWorkers(
     const change = { runIds: [runId], isWatched, isAll: false };
     for (const worker of workers()) link.notify(worker, 'watched', change);
   };
-  link.onNotification('news', (body) => {
-    const taken = news.parse(body);
-    if ('storedOf' in taken) live.notifyStored([taken.storedOf]);
-    else live.emit(taken.runId, taken.item);
-  });
-  return (worker) => {
-    const all = { runIds: live.runIds, isWatched: true, isAll: true };
-    link.notify(worker, 'watched', all);
+  link.onNotification('news', (body) => take(live, body, 'here'));
+  return (worker) => tellAll(link, worker, live.runIds);
+}
+
+/** Relays to the watchers of this gateway what happens at other gateways. The returned function sends the watched runs to
+ *  a new gateway. */
+export function relayFromGateways(
+  bus: IpcChannel<string>,
+  live: LiveWatchers,
+): (joined: string) => void {
+  // Sent to all gateways: a run may get another owner while it is watched.
+  live.onWatchedHere = (runId, isWatched) => {
+    bus.notify(ALL_GATEWAYS, 'watched', { runIds: [runId], isWatched, isAll: false });
+  };
+  bus.onNotification('news', (body) => take(live, body, 'elsewhere'));
+  return (gateway) => {
+    tellAll(bus, gateway, live.runIdsHere);
+    // What has happened before it watches these runs was not relayed.
+    live.notifyStored(live.runIdsHere, 'elsewhere');
   };
 }
 
-/** Relays to the API process, at a call worker. */
-export function relayToApi(link: IpcChannel, live: LiveWatchers, clock: Clock): void {
-  const unwatch = new Map<string, () => void>();
-  const limit = new LiveRate(clock);
+function take(live: LiveWatchers, body: unknown, origin: Place): void {
+  const taken = news.parse(body);
+  if ('storedOf' in taken) live.notifyStored([taken.storedOf], origin);
+  else live.emit(taken.runId, taken.item, origin);
+}
 
-  link.onNotification('watched', (body) => {
+function tellAll<A extends Address>(channel: IpcChannel<A>, to: A, runIds: string[]): void {
+  channel.notify(to, 'watched', { runIds, isWatched: true, isAll: true });
+}
+
+/** Relays what happens here to those that watch it, each at a bounded rate: at a call worker to the API process, at an API
+ *  process to other gateways (`place`: elsewhere). The returned function forgets one of them. */
+export function relayTo<A extends Address>(
+  channel: IpcChannel<A>,
+  live: LiveWatchers,
+  { clock, place = 'here' }: { clock: Clock; place?: Place },
+): (peer: A) => void {
+  const watches = new Map<A, Watches<A>>();
+  channel.onNotification('watched', (body, { from }) => {
     const { runIds, isWatched, isAll } = watched.parse(body);
-    if (isAll) stop([...unwatch.keys()]);
-    if (isWatched) start(runIds);
-    else stop(runIds);
+    const its = watches.get(from) ?? new Watches(channel, from, { live, clock, place });
+    watches.set(from, its);
+    if (isAll) its.stopAll();
+    if (isWatched) its.start(runIds);
+    else its.stop(runIds);
   });
+  return (peer) => {
+    watches.get(peer)?.stopAll();
+    watches.delete(peer);
+  };
+}
 
-  function start(runIds: readonly string[]): void {
+/** Runs that one process or gateway watches. */
+class Watches<A extends Address> {
+  readonly #channel: IpcChannel<A>;
+  readonly #peer: A;
+  readonly #live: LiveWatchers;
+  readonly #place: Place;
+  readonly #rate: LiveRate;
+  readonly #unwatch = new Map<string, () => void>();
+
+  constructor(
+    channel: IpcChannel<A>,
+    peer: A,
+    { live, clock, place }: { live: LiveWatchers; clock: Clock; place: Place },
+  ) {
+    this.#channel = channel;
+    this.#peer = peer;
+    this.#live = live;
+    this.#place = place;
+    this.#rate = new LiveRate(clock);
+  }
+
+  start(runIds: readonly string[]): void {
     for (const runId of runIds) {
-      if (unwatch.size >= RUNS_MAX || unwatch.has(runId)) continue;
-      unwatch.set(runId, live.watch(runId, watcherOf(runId)));
+      if (this.#unwatch.size >= RUNS_MAX || this.#unwatch.has(runId)) continue;
+      this.#unwatch.set(runId, this.#live.watch(runId, this.#watcherOf(runId), this.#place));
     }
   }
 
-  function stop(runIds: readonly string[]): void {
+  stop(runIds: readonly string[]): void {
     for (const runId of runIds) {
-      unwatch.get(runId)?.();
-      unwatch.delete(runId);
+      this.#unwatch.get(runId)?.();
+      this.#unwatch.delete(runId);
     }
   }
 
-  function watcherOf(runId: string): Watcher {
+  stopAll(): void {
+    this.stop([...this.#unwatch.keys()]);
+  }
+
+  #watcherOf(runId: string): Watcher {
+    const tell = (body: unknown): void => void this.#channel.notify(this.#peer, 'news', body);
     return {
-      onStored: () => void link.notify(API, 'news', { storedOf: runId }),
+      onStored: () => tell({ storedOf: runId }),
       onLive: (_, item) => {
-        if (limit.allows(item)) link.notify(API, 'news', { runId, item });
+        if (this.#rate.allows(item)) tell({ runId, item });
         else liveItemsDropped.inc();
       },
     };

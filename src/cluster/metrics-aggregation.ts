@@ -39,9 +39,9 @@ export async function aggregateMetrics(
   return AggregatorRegistry.aggregate(kept).metrics();
 }
 
-async function labelled({ number }: IpcChannel, registry: Registry): Promise<MetricSample[]> {
+async function labelled({ address }: IpcChannel, registry: Registry): Promise<MetricSample[]> {
   const metrics = await metricsOf(registry);
-  const worker = processName(number);
+  const worker = processName(address);
   return metrics.map((metric) => ({
     ...metric,
     values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, worker } })),

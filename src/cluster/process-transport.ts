@@ -3,11 +3,12 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
+import type { Log } from '../log.ts';
 import { ipcDropped } from '../metrics/metrics.ts';
 import { isListenHandle } from '../runtime/listen-handle.ts';
 import type { Clock } from '../std/clock.ts';
 import type { IpcTransport } from './ipc-channel.ts';
-import type { IpcHandle, IpcMessage } from './ipc-message.ts';
+import { type IpcHandle, type IpcMessage, processMessage, readMessage } from './ipc-message.ts';
 
 /** Messages queued in a pipe; with more, the other process is blocked and is killed. */
 const PENDING_MAX = 10_000;
@@ -22,13 +23,18 @@ type Pipe = Pick<ChildProcess, 'send' | 'connected'> | NodeJS.Process;
 const pending = new WeakMap<Pipe, { messages: number; bytes: number }>();
 
 /** Transport of a forked process. `onLost` is called when the supervisor is gone. */
-export function supervisorTransport(clock: Clock, onLost: () => void): IpcTransport {
+export function supervisorTransport(
+  { clock, log }: { clock: Clock; log: Log },
+  onLost: () => void,
+): IpcTransport {
   const channel: IpcTransport = {
     send: (message, handle, keepOpen) => send(process, message, handle, keepOpen),
     onMessage: () => undefined,
   };
-  process.on('message', (message: unknown, handle: unknown) => {
-    channel.onMessage(message, handleOf(handle));
+  process.on('message', (text: unknown, passed: unknown) => {
+    const handle = handleOf(passed);
+    const message = readMessage(processMessage, text, { handle, log });
+    if (message !== undefined) channel.onMessage(message, handle);
   });
   process.once('disconnect', onLost);
   // The supervisor may have ended while this process was loading, before the listener was set. And Node reports nothing

@@ -49,7 +49,7 @@ export function acceptHandedOffSocket(link: IpcChannel, take: AcceptUpgrade): vo
     const parsed = asked.safeParse(body);
     if (!(handle instanceof Socket) || !parsed.success) {
       closeHandle(handle);
-      throw new GatewayError('WORKER_FAILED', { worker: link.number });
+      throw new GatewayError('WORKER_FAILED', { worker: link.address });
     }
     const { url, headers, head } = parsed.data;
     const request = new IncomingMessage(handle);

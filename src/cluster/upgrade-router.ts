@@ -1,10 +1,15 @@
-// Routes an upgrade of the API's port to a call worker: media of hosted providers by the worker in their token, sockets
-// of PBXs by their application. Everything else is answered at once, in HTTP.
+// Routes an upgrade of the API's port to a call worker: media of hosted providers by the worker in their signed token,
+// sockets of PBXs by their application. Everything else is answered at once, in HTTP.
 
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { PBX_PATH } from '../telephony/provider/pbx.ts';
-import { MEDIA_PATH, workerOfToken } from '../transport/media-token.ts';
+import {
+  isWebMedia,
+  MEDIA_PATH,
+  type MediaTokenSigner,
+  mediaPathOf,
+} from '../transport/media-token.ts';
 import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { PBX_WORKER } from './ipc-message.ts';
@@ -15,12 +20,22 @@ export interface UpgradeTargets {
   readonly numbers: readonly number[];
   /** The worker that holds the PBX of that application. */
   ofApplication(application: string): number;
+  /** The worker for one more call; undefined if none is running. */
+  nextNumber(): number | undefined;
+}
+
+export interface UpgradeRouting {
+  workers: UpgradeTargets;
+  /** Label of this gateway in tokens. */
+  label: string;
+  signer: Pick<MediaTokenSigner, 'verified'>;
 }
 
 /** Handles the `upgrade` events of the API's server. */
-export function routeUpgrades(link: IpcChannel, workers: UpgradeTargets): AcceptUpgrade {
+export function routeUpgrades(link: IpcChannel, routing: UpgradeRouting): AcceptUpgrade {
+  const { workers } = routing;
   return (request, socket, head) => {
-    const worker = workerOf(request.url ?? '', workers);
+    const worker = workerOf(request, routing);
     if (!isHttp11(request)) refuseUpgrade(socket, '400 Bad Request');
     else if (worker === undefined) refuseUpgrade(socket, '404 Not Found');
     else if (request.method !== 'GET') refuseUpgrade(socket, '405 Method Not Allowed');
@@ -43,8 +58,13 @@ export function isHttp11({ httpVersion, rawHeaders }: IncomingMessage): boolean 
   return httpVersion === '1.1' && hosts.length === 1;
 }
 
-/** The worker for a URL; undefined for an unknown path. */
-export function workerOf(url: string, workers: UpgradeTargets): number | undefined {
+type Upgrade = Pick<IncomingMessage, 'url' | 'headers'>;
+
+/** The worker for an upgrade; undefined for an unknown path. */
+export function workerOf(request: Upgrade, routing: UpgradeRouting): number | undefined {
+  const { workers } = routing;
+  const { url = '' } = request;
+  if (isWebMedia(request)) return workerOfMedia(request, routing);
   const path = url.split('?', 1)[0] ?? '';
   if (path.startsWith(PBX_PATH)) return workers.ofApplication(path.slice(PBX_PATH.length));
   if (!path.startsWith(MEDIA_PATH)) return undefined;
@@ -52,6 +72,15 @@ export function workerOf(url: string, workers: UpgradeTargets): number | undefin
   const [, application] = words;
   // The words are a PBX and perhaps its application; or a workflow, an organization, a run and a token.
   if (words.length <= 2) return application ? workers.ofApplication(application) : PBX_WORKER;
-  // A worker refuses a token that names none.
-  return workerOfToken(words.filter(Boolean).at(-1) ?? '') ?? PBX_WORKER;
+  return workerOfMedia(request, routing);
+}
+
+/** The worker that issued the token. If it is not running, or belongs to another gateway, any worker may adopt the
+ *  call. */
+function workerOfMedia(request: Upgrade, { workers, label, signer }: UpgradeRouting): number {
+  const path = mediaPathOf(request);
+  const token = path && signer.verified(path);
+  if (token === undefined) return PBX_WORKER; // It refuses the token.
+  if (token.label === label && workers.numbers.includes(token.worker)) return token.worker;
+  return workers.nextNumber() ?? PBX_WORKER;
 }

@@ -6,9 +6,11 @@ import type { CallService } from '../call/call-service.ts';
 import type { ClaimedDial, Placed } from '../call/start/outbound/campaign-calls.ts';
 import type { Fate } from '../call/start/outbound/campaign-plans.ts';
 import { LEAD_MS_MAX } from '../call/start/outbound/dial-pace.ts';
-import { callStatus, providerName } from '../model/provider.ts';
+import { WEB_CALL_ITEMS } from '../call/start/setup/web-call.ts';
+import { callStatus, type ProviderName, providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
+import type { ProviderRequest } from '../telephony/provider/provider.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { API } from './ipc-message.ts';
 import type { PbxExamination } from './worker-pool.ts';
@@ -53,6 +55,16 @@ const testCall = z.object({
   runId: z.string().nullable(),
   phoneNumber: z.string().nullable(),
 });
+const webCall = z.object({
+  organizationId: z.string(),
+  apiKeyId: z.string().nullable(),
+  apiKeyCreatedBy: z.string(),
+  workflowId: z.string(),
+  isDraft: z.boolean(),
+  initialContext: z.record(z.string(), z.unknown()),
+  items: z.enum(WEB_CALL_ITEMS),
+  origin: z.string().nullable(),
+});
 const claimedDial = z.object({
   attemptId: z.string(),
   runId: z.string(),
@@ -75,6 +87,8 @@ const examination = z.object({
 });
 
 export const startedCall = z.object({ runId: z.string(), runName: z.string() });
+export const startedWebCall = startedCall.extend({ token: z.string() });
+export const accountEventRun = z.object({ runId: z.string() });
 export const webhookReply = z.object({
   status: z.int(),
   contentType: z.string(),
@@ -100,8 +114,10 @@ export const load = z.object({
   takesCalls: z.boolean(),
   /** Name of the recogniser of its calls. */
   stt: z.string().nullable(),
-  /** Its PBX applications; absent if unchanged. */
+  /** Applications of the PBXs whose connection it has; absent if unchanged. */
   applications: z.array(z.string()).optional(),
+  /** Configurations over whose PBX it may dial; absent if unchanged. */
+  pbxs: z.array(z.string()).optional(),
 });
 
 /** Call interfaces of a worker. */
@@ -110,8 +126,10 @@ export interface CallWorker
     CallService,
     | 'start'
     | 'startTest'
+    | 'startWeb'
     | 'inbound'
     | 'answer'
+    | 'resume'
     | 'event'
     | 'accountEvent'
     | 'hangUp'
@@ -122,12 +140,38 @@ export interface CallWorker
   readonly takesCalls: boolean;
   readonly stt: string | null;
   readonly applications: readonly string[];
+  readonly pbxs: readonly string[];
   answerAgain(runId: string): Promise<boolean>;
+  runOfAccountEvent(name: ProviderName, request: ProviderRequest): Promise<{ runId: string }>;
+  resumeLeft(runId: string): Promise<boolean>;
   place(dial: ClaimedDial): Promise<Placed>;
   outcomeAfterCrash(runId: string): Promise<Fate>;
   examine(examination: PbxExamination): Promise<Finding[]>;
   wakePbxs(): void;
+  /** Another process has adopted the call. */
+  noteAdopted(runId: string): void;
 }
+
+/** Topics of the requests to a call worker, of whichever gateway: another topic is refused there. */
+export const WORKER_TOPICS = [
+  'start',
+  'start-test',
+  'start-web',
+  'inbound',
+  'answer-again',
+  'answer',
+  'resume',
+  'resume-left',
+  'event',
+  'account-event',
+  'account-event-run',
+  'digits',
+  'hang-up',
+  'place',
+  'fate',
+  'examine',
+] as const;
+export type WorkerTopic = (typeof WORKER_TOPICS)[number];
 
 /** Answers the API process's requests and reports the load, until `stop`. */
 export function serveWorkerCalls(
@@ -137,6 +181,7 @@ export function serveWorkerCalls(
 ): { stop(): void } {
   link.onRequest('start', (body) => worker.start(startCall.parse(body)));
   link.onRequest('start-test', (body) => worker.startTest(testCall.parse(body)));
+  link.onRequest('start-web', (body) => worker.startWeb(webCall.parse(body)));
   link.onRequest('inbound', (body) => {
     const { request, workflowId } = inbound.parse(body);
     return worker.inbound(request, workflowId);
@@ -146,6 +191,11 @@ export function serveWorkerCalls(
     const { name, runId, request } = ofRun.parse(body);
     return worker.answer(name, runId, request);
   });
+  link.onRequest('resume', (body) => {
+    const { name, runId, request } = ofRun.parse(body);
+    return worker.resume(name, runId, request);
+  });
+  link.onRequest('resume-left', (body) => worker.resumeLeft(runWanted.parse(body).runId));
   link.onRequest('event', (body) => {
     const { name, runId, request } = ofRun.parse(body);
     return worker.event(name, runId, request);
@@ -153,6 +203,10 @@ export function serveWorkerCalls(
   link.onRequest('account-event', (body) => {
     const { name, request } = ofAccount.parse(body);
     return worker.accountEvent(name, request);
+  });
+  link.onRequest('account-event-run', (body) => {
+    const { name, request } = ofAccount.parse(body);
+    return worker.runOfAccountEvent(name, request);
   });
   link.onRequest('digits', (body) => worker.sendDigits(digits.parse(body)));
   link.onRequest('hang-up', async (body) => {
@@ -162,6 +216,9 @@ export function serveWorkerCalls(
   link.onRequest('fate', (body) => worker.outcomeAfterCrash(runWanted.parse(body).runId));
   link.onRequest('examine', (body) => worker.examine(examination.parse(body)));
   link.onNotification('pbx-wake', () => worker.wakePbxs());
+  link.onNotification('adopted-elsewhere', (body) =>
+    worker.noteAdopted(runWanted.parse(body).runId),
+  );
   return reportLoad(link, worker, clock);
 }
 
@@ -172,11 +229,11 @@ function reportLoad(link: IpcChannel, worker: CallWorker, clock: Clock): { stop(
   return { stop: () => timer.cancel() };
 
   function report(): void {
-    const { activeCalls: active, calls, takesCalls, stt, applications } = worker;
-    const now = applications.join(' ');
+    const { activeCalls: active, calls, takesCalls, stt, applications, pbxs } = worker;
+    const now = `${applications.join(' ')}/${pbxs.join(' ')}`;
     const isDue = now !== reported || reports % APPLICATIONS_EVERY === 0;
     const facts = { active, calls, takesCalls, stt };
-    link.notify(API, 'load', isDue ? { ...facts, applications } : facts);
+    link.notify(API, 'load', isDue ? { ...facts, applications, pbxs } : facts);
     reported = now;
     reports += 1;
     timer = clock.after(LOAD_MS, report);

@@ -1,6 +1,7 @@
 // Routes calls from the API process, which holds none, to the worker that holds a call or will get it. A new call of a
 // hosted provider goes to the worker with the fewest calls and stays there, with its plan, its first words and its
-// media token. Calls of PBXs begin at the worker that holds the PBX connections.
+// media token. A call over a PBX begins at a worker that may dial there. What concerns a call of another gateway goes to
+// that gateway's worker; if it cannot be reached, one of this gateway asks the provider.
 
 import type { CallService } from '../call/call-service.ts';
 import type { DigitsWanted } from '../call/session/send-digits.ts';
@@ -12,6 +13,7 @@ import {
   type StartFactsDeps,
 } from '../call/start/outbound/start-call.ts';
 import type { StartCall, StartedCall, TestCall } from '../call/start/setup/call-start.ts';
+import type { StartedWebCall, WebCall } from '../call/start/setup/web-call.ts';
 import { StoreWait } from '../call/start/store-wait.ts';
 import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
@@ -54,7 +56,7 @@ export class WorkerRouter implements CallService {
   readonly #deps: WorkerRouterDeps;
   /** Starts in progress, by organization and key: a repeated request waits at the same worker. */
   readonly #starting = new Map<string, PooledWorker>();
-  readonly #configurations = new SharedReads<{ provider: ProviderName }>();
+  readonly #configurations = new SharedReads<{ id: string; provider: ProviderName }>();
   readonly #factsDeps: StartFactsDeps;
 
   constructor(deps: WorkerRouterDeps) {
@@ -78,15 +80,23 @@ export class WorkerRouter implements CallService {
     return this.#start(request, (worker) => worker.startTest(request));
   }
 
+  /** Starts a call from a browser at one worker, whose token leads the browser there. */
+  async startWeb(request: WebCall): Promise<StartedWebCall> {
+    return (await this.#anyWorker()).startWeb(request);
+  }
+
   /** Starts a call at one worker, without a second attempt at another: a phone might ring twice. */
   async #start(
     request: StartCall | TestCall,
     start: (worker: PooledWorker) => Promise<StartedCall>,
   ): Promise<StartedCall> {
     const { organizationId, idempotencyKey } = request;
-    const next = (await this.#isOverPbx(request))
-      ? await this.#pbxWorker()
-      : await this.#anyWorker();
+    const pbx = await this.#pbxOf(request);
+    // A large context does not fit into a message between gateways.
+    const isLocal = 'initialContext' in request && isLarge(request.initialContext);
+    const where = isLocal ? 'here' : 'anywhere';
+    const over = pbx === undefined ? undefined : this.#deps.workers.forPbx(pbx, where);
+    const next = over ?? (await (pbx === undefined ? this.#anyWorker() : this.#pbxWorker()));
     const key = idempotencyKey === null ? undefined : `${organizationId} ${idempotencyKey}`;
     const first = key === undefined ? undefined : this.#starting.get(key);
     if (first !== undefined || key === undefined) return start(first ?? next);
@@ -98,28 +108,37 @@ export class WorkerRouter implements CallService {
     }
   }
 
-  /** Whether the call goes over a PBX. The worker reports what prevents the call. With one worker there is no
-   *  choice, and nothing is read. */
-  async #isOverPbx(wish: Pick<StartCall, 'organizationId' | 'configurationId'>): Promise<boolean> {
-    if (this.#deps.workers.isSingle) return false;
+  /** The configuration of the PBX that the call goes over; undefined: it goes over none. The worker reports what
+   *  prevents the call. With one worker there is no choice, and nothing is read. */
+  async #pbxOf(
+    wish: Pick<StartCall, 'organizationId' | 'configurationId'>,
+  ): Promise<string | undefined> {
+    if (this.#deps.workers.isSingle) return undefined;
     try {
       const { organizationId, configurationId } = wish;
-      const { provider } = await this.#configurations.get(
+      const { id, provider } = await this.#configurations.get(
         `${organizationId} ${configurationId}`,
         () => findConfiguration(this.#deps, wish),
       );
-      return this.#isPbx(provider);
+      return this.#isPbx(provider) ? id : undefined;
     } catch (error) {
       if (codeOf(error) === undefined) throw error;
-      return false;
+      return undefined;
     }
   }
 
   async sendDigits(wanted: DigitsWanted): Promise<void> {
     const { organizationId, runId } = wanted;
     const run = await this.#deps.store.runs.get(organizationId, runId);
-    // Sent to one worker only: otherwise digits would be sent twice.
-    await (await this.#holderOrFallback(run, runId)).sendDigits(wanted);
+    const holder = run === undefined ? undefined : await this.#holder(runId);
+    try {
+      // Sent to one worker only: otherwise digits would be sent twice.
+      await (holder ?? (await this.#fallback(run))).sendDigits(wanted);
+    } catch (error) {
+      // Only the gateway with the call can send them.
+      if (codeOf(error) !== 'DIGITS_UNSUPPORTED') throw error;
+      throw new GatewayError('CALL_ELSEWHERE', {}, error);
+    }
   }
 
   async hangUp(wanted: { organizationId: string; runId: string }): Promise<Run> {
@@ -138,7 +157,7 @@ export class WorkerRouter implements CallService {
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
     const { providers, log } = this.#deps;
     const reply = await this.#byOneOf(
-      [() => this.#anyWorker(), () => this.#anyWorker()],
+      [async () => this.#deps.workers.forInbound() ?? this.#anyWorker(), () => this.#anyWorker()],
       (worker) => worker.inbound(request, workflowId),
     );
     if (reply !== undefined) return reply;
@@ -153,24 +172,47 @@ export class WorkerRouter implements CallService {
     return (await this.#anyWorker()).answerAgain(runId);
   }
 
-  async answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+  answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#ofHolder(name, runId, (worker) => worker.answer(name, runId, request));
+  }
+
+  /** Answers a provider that asks after a call's media. The process that had them may be alive and about to close the
+   *  call; if it does not answer, another one goes on with the call. */
+  resume(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#ofHolder(name, runId, (worker) => worker.resume(name, runId, request));
+  }
+
+  /** The reply of the worker with the run's call, or of any other one; in the provider's words if none answers. */
+  async #ofHolder(
+    name: ProviderName,
+    runId: string,
+    ask: (worker: PooledWorker) => Promise<WebhookReply>,
+  ): Promise<WebhookReply> {
     const provider = this.#deps.providers.byName(name);
     if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
     const holder = await new StoreWait(this.#deps, provider).repeat(() => this.#taker(runId));
     const reply = await this.#byOneOf(
       [async () => holder ?? this.#anyWorker(), () => this.#anyWorker()],
-      (worker) => worker.answer(name, runId, request),
+      ask,
     );
-    if (reply !== undefined) return reply;
-    return provider.webhook.reject('error', null).reply;
+    return reply ?? provider.webhook.reject('error', null).reply;
+  }
+
+  /** Goes on with the call of a dead process at one worker only. Throws WORKER_GONE, TIMED_OUT, QUEUE_FULL. */
+  async resumeLeft(runId: string): Promise<boolean> {
+    if ((await this.#holder(runId)) !== undefined) return true;
+    return (await this.#anyWorker()).resumeLeft(runId);
   }
 
   /** Handles an event without a run. Any worker finds the run; the one with its call gets the event. */
   async accountEvent(name: ProviderName, request: ProviderRequest): Promise<WebhookReply> {
-    const reply = await this.#byOneOf(
-      [() => this.#anyWorker(), () => this.#anyWorker()],
-      (worker) => worker.accountEvent(name, request),
-    );
+    const any: readonly [Choice, Choice] = [() => this.#anyWorker(), () => this.#anyWorker()];
+    if (!this.#deps.workers.isSingle) {
+      const found = await this.#byOneOf(any, (worker) => worker.runOfAccountEvent(name, request));
+      if (found === undefined) throw this.#unanswered();
+      return this.event(name, found.runId, request);
+    }
+    const reply = await this.#byOneOf(any, (worker) => worker.accountEvent(name, request));
     if (reply === undefined) throw this.#unanswered();
     return reply;
   }
@@ -218,12 +260,7 @@ export class WorkerRouter implements CallService {
     }
   }
 
-  async #holderOrFallback(run: Run | undefined, runId: string): Promise<PooledWorker> {
-    const holder = run === undefined ? undefined : await this.#holder(runId);
-    return holder ?? this.#fallback(run);
-  }
-
-  /** A worker that can reach the provider of a call that no worker of this gateway holds. */
+  /** A worker that can reach the provider of a call that no known worker holds. */
   #fallback(run: Run | undefined): Promise<PooledWorker> {
     const name = providerName.safeParse(run?.mode);
     return name.success && this.#isPbx(name.data) ? this.#pbxWorker() : this.#anyWorker();
@@ -239,7 +276,8 @@ export class WorkerRouter implements CallService {
     return workers.isSingle ? this.#pbxWorker() : this.#holder(runId);
   }
 
-  /** The worker that holds a call. `id`: of a run or of a transfer. Undefined if no worker of this gateway holds it. */
+  /** The worker that holds a call, of whichever gateway. `id`: of a run or of a transfer. Undefined if no worker that can
+   *  be reached holds it. */
   async #holder(runId: string): Promise<PooledWorker | undefined> {
     const owner = await this.#deps.store.runs.owner(runOfId(runId));
     return owner && this.#deps.workers.byNode(owner.node);

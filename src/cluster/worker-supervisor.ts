@@ -18,7 +18,7 @@ import {
   closeHandle,
   type IpcHandle,
   type IpcMessage,
-  message,
+  processMessage,
   processName,
   SUPERVISOR,
   WORKERS_MAX,
@@ -252,7 +252,7 @@ export class WorkerSupervisor {
 
   /** Forwards a message of a process to the addressed one. The sender's number is checked. */
   #forward(place: Place, text: unknown, handle: IpcHandle | undefined): void {
-    const parsed = message.safeParse(text);
+    const parsed = processMessage.safeParse(text);
     if (!parsed.success || parsed.data.from !== place.number) {
       closeHandle(handle);
       const worker = processName(place.number);

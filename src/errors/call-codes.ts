@@ -47,6 +47,10 @@ export const callErrors = {
     retry: false,
     text: 'Over {provider} only the node that holds the call can send keys, and that is another node',
   },
+  CALL_ELSEWHERE: {
+    retry: true,
+    text: 'Another gateway holds the call and cannot be reached at the moment. Try again in a few seconds; gateways reach each other over REDIS_URL',
+  },
   CALL_LIMIT_REACHED: { retry: true, text: 'Concurrent call limit reached' },
   GATEWAY_OVERLOADED: {
     retry: true,
@@ -178,6 +182,10 @@ export const callErrors = {
     retry: false,
     text: 'The agent is too large for calls: {excess}. Make it smaller and publish it again',
   },
+  VARIABLE_MISSING: {
+    retry: false,
+    text: 'The variable {name} has no value in this call and no default in the text',
+  },
   CONTEXT_OVERSIZED: { retry: false, text: 'The initial context is too large: {excess}' },
 
   // A provider's webhooks and media
@@ -191,9 +199,21 @@ export const callErrors = {
     text: 'The gateway was stopped or blocked: {ms} ms of caller audio were not processed and are silence in the recording',
   },
   MEDIA_STALLED: { retry: false, text: 'The media socket does not accept audio' },
+  MEDIA_LOST: {
+    retry: false,
+    text: 'The connection of the media broke, and the call did not go on over another one',
+  },
+  CALLER_AUDIO_MISSING: {
+    retry: false,
+    text: 'No audio of the caller arrived in the {seconds} s of the call',
+  },
   MEDIA_SILENT: { retry: false, text: 'No media arrived in time' },
   MEDIA_UNAUTHORIZED: { retry: false, text: 'The media token is missing, wrong, used or expired' },
   MEDIA_REFUSED: { retry: false, text: 'No call waits for this media socket' },
+  ORIGIN_FORBIDDEN: {
+    retry: false,
+    text: 'Pages of this origin may not open calls: see PATCHBAY_CORS_ORIGINS',
+  },
   MEDIA_CODEC: { retry: false, text: 'The provider offers the encoding {encoding}' },
   CODEC_MISSING: {
     retry: false,

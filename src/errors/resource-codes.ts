@@ -40,6 +40,10 @@ export const resourceErrors = {
     retry: false,
     text: 'There is no gateway data in {place}. Start the gateway once, or specify where its data is: --data FOLDER, PATCHBAY_DATA or DATABASE_URL.',
   },
+  S3_REFUSED: {
+    retry: false,
+    text: 'S3 at {endpoint} refuses the bucket {bucket} ({said}): {reason}',
+  },
   DATA_FOLDER_FULL: {
     retry: true,
     text: 'The disk of the data folder {folder} is full. Free some space, or set PATCHBAY_DATA to a folder on another disk.',
@@ -112,6 +116,15 @@ export const resourceErrors = {
     text: 'Authorization header required. Send an API key in X-API-Key, or a token in Authorization',
   },
   TOKEN_INVALID: { retry: false, text: 'Invalid or expired token' },
+  SESSION_OVER: { retry: false, text: 'The session of the console is over: log in again' },
+  CONSOLE_HEADER_MISSING: {
+    retry: false,
+    text: 'A request by the cookie of the console needs the header X-Patchbay-Console; programs use an API key in X-API-Key',
+  },
+  CONSOLE_ORIGIN_FORBIDDEN: {
+    retry: false,
+    text: 'The console opens this socket from a page of this gateway only: see PATCHBAY_PUBLIC_URL',
+  },
   API_KEY_INVALID: { retry: false, text: 'Invalid or expired API key' },
   AGENT_API_KEY_INVALID: { retry: false, text: 'Invalid API key' },
   API_KEY_NOT_FOUND: { retry: false, text: 'API key not found' },
@@ -248,6 +261,20 @@ export const resourceErrors = {
     retry: false,
     text: 'A list by duration ends at row {max}: filter it, or sort it by age',
   },
+  CONFIGURATION_NOT_ASTERISK: {
+    retry: false,
+    text: "The configuration is one of {provider}, and only those of Asterisk ('ari') have files",
+  },
+  ASTERISK_WORD_INVALID: {
+    retry: false,
+    text: "{field} cannot be written into Asterisk's files: it must have {lengthMin} to {lengthMax} of {characters}",
+  },
+  SYSTEM_FORBIDDEN: {
+    retry: false,
+    text: 'Where everybody may sign up, only the first organization sees the state of the gateways',
+  },
+  WORKFLOW_VERSION_NOT_FOUND: { retry: false, text: 'Workflow version not found' },
+  CURSOR_INVALID: { retry: false, text: 'after must be the `next` of the page before' },
   FILTER_INVALID: { retry: false, text: 'Invalid filter format' },
   FILTER_FORBIDDEN: {
     retry: false,
@@ -260,6 +287,17 @@ export const resourceErrors = {
   FILE_FORBIDDEN: { retry: false, text: 'Access denied' },
   FILE_LINK_INVALID: { retry: false, text: 'The link is not valid or has expired' },
   FILE_NOT_FOUND: { retry: false, text: 'File not found' },
+  FILE_NOT_YET_STORED: {
+    retry: true,
+    text: 'The file is still on the gateway that had the call. It is here when that one has stored it: send the request again later.',
+  },
+  /** `reason` is for the log: it may be the fault of a setting. */
+  FILES_UNAVAILABLE: {
+    retry: true,
+    text: 'The storage of files does not answer. Send the request again later.',
+  },
+  /** For the upload's route, which says that the link was used. */
+  FILE_EXISTS: { retry: false, text: 'The key has a file already' },
   FILE_OVERSIZED: {
     retry: false,
     text: 'The file has more than the {bytes} bytes that were announced for it',

@@ -1,4 +1,4 @@
-// Metrics of requests to the API. metrics.ts has the others and the registry.
+// Metrics of the API process: requests, and its place among several gateways. metrics.ts has the others and the registry.
 
 import { Gauge, Histogram } from 'prom-client';
 import { registry } from './metrics.ts';
@@ -23,5 +23,10 @@ export const admissionsWaiting = new Gauge({
   name: 'patchbay_admissions_waiting',
   help: 'API requests that wait for a slot, by class of work',
   labelNames: ['class'] as const,
+  registers,
+});
+export const clockSkewSeconds = new Gauge({
+  name: 'patchbay_clock_skew_seconds',
+  help: "The database's clock minus that of this machine, of gateways with DATABASE_URL",
   registers,
 });

@@ -200,6 +200,17 @@ export const packetsDropped = new Counter({
   labelNames: ['kind', 'reason'] as const,
   registers,
 });
+export const mediaAdopted = new Counter({
+  name: 'patchbay_media_adopted_total',
+  help: 'Waiting calls that were adopted with their media, from another gateway or from a worker of the same one',
+  labelNames: ['source'] as const,
+  registers,
+});
+export const mediaSpliced = new Gauge({
+  name: 'patchbay_media_spliced',
+  help: 'Sockets of other gateways that are passed on to them, now',
+  registers,
+});
 export const mediaSockets = new Gauge({
   name: 'patchbay_media_sockets',
   help: 'Open media sockets',
@@ -222,6 +233,11 @@ export const pbxOutages = new Counter({
   name: 'patchbay_pbx_outages_total',
   help: 'Times a PBX was lost or not reached, by error code',
   labelNames: ['provider', 'code'] as const,
+  registers,
+});
+export const pbxLeaseTakeovers = new Counter({
+  name: 'patchbay_pbx_lease_takeovers_total',
+  help: 'Connections to PBXs that this process took over from one that had not renewed its lease',
   registers,
 });
 export const pbxReconnects = new Counter({
@@ -299,6 +315,27 @@ export const eventsStored = new Counter({
   labelNames: ['result'] as const,
   registers,
 });
+export const nodesDeclaredDead = new Counter({
+  name: 'patchbay_processes_declared_dead_total',
+  help: 'Processes, of any gateway, that this one declared dead because their heartbeats had stopped',
+  registers,
+});
+export const runsTakenOver = new Counter({
+  name: 'patchbay_runs_taken_over_total',
+  help: 'Open runs that this process took over from a dead one',
+  registers,
+});
+export const callsResumed = new Counter({
+  name: 'patchbay_calls_resumed_total',
+  help: 'Calls whose process died or whose media broke off: resumed here, closed because they could not go on, or closed because no media came',
+  labelNames: ['provider', 'result'] as const,
+  registers,
+});
+export const runChangesFenced = new Counter({
+  name: 'patchbay_run_changes_fenced_total',
+  help: 'Changes of runs that were refused: another process has taken the run over, or it is deleted',
+  registers,
+});
 export const recordingBytes = new Counter({
   name: 'patchbay_recording_bytes_total',
   help: 'Bytes of recordings written',
@@ -337,9 +374,26 @@ export const ipcDropped = new Counter({
   help: 'Messages between processes that were dropped because the other process does not read',
   registers,
 });
+export const redisUp = new Gauge({
+  name: 'patchbay_redis_up',
+  help: '1 while Redis is there, 0 while it is away, by what it is for: messages (between gateways); absent without REDIS_URL',
+  labelNames: ['kind'] as const,
+  registers,
+});
+export const gatewaysKnown = new Gauge({
+  name: 'patchbay_gateways_known',
+  help: 'Other gateways that this one knows over Redis',
+  registers,
+});
+export const gatewayMessages = new Counter({
+  name: 'patchbay_gateway_messages_total',
+  help: 'Messages between gateways, by result: sent, received, unsent (Redis did not take it in time) or refused (not of a gateway with our keys, or not readable)',
+  labelNames: ['result'] as const,
+  registers,
+});
 export const liveItemsDropped = new Counter({
   name: 'patchbay_live_items_dropped_total',
-  help: 'Live items of calls, such as interim words, that a worker did not send to the API process because there were too many',
+  help: 'Live items of calls, such as interim words, that were not sent to the API process or another gateway because there were too many',
   registers,
 });
 export const logLinesDropped = new Counter({

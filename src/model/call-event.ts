@@ -3,11 +3,8 @@
 
 import { z } from 'zod';
 import { endReason } from './end-reason.ts';
+import { engineInputBodies, inputMark, turnSource } from './engine-input.ts';
 import { callStatus, direction, providerName } from './provider.ts';
-
-/** Source of the caller's turn. */
-export const turnSource = z.enum(['speech', 'dtmf', 'chat']);
-export type TurnSource = z.infer<typeof turnSource>;
 
 /** Why the agent speaks. */
 export const utteranceKind = z.enum([
@@ -107,6 +104,8 @@ const body = z.discriminatedUnion('type', [
     /** Media time of the first and last speech of the turn. */
     startMs: z.number(),
     endMs: z.number(),
+    /** Set if the engine got the turn. */
+    input: inputMark,
   }),
   z.object({
     type: z.literal('user.backchannel'),
@@ -121,11 +120,15 @@ const body = z.discriminatedUnion('type', [
     kind: utteranceKind,
     /** Words that the caller has certainly heard. */
     text: z.string(),
+    /** What was to be said and was not heard, if the caller interrupted it. */
+    unheard: z.string().optional(),
     interrupted: z.boolean(),
     nodeId: z.string().nullable(),
     nodeName: z.string().nullable(),
     startMs: z.number(),
     endMs: z.number(),
+    /** Set if the engine got the report. */
+    input: inputMark,
   }),
   z.object({
     type: z.literal('interruption'),
@@ -209,6 +212,11 @@ const body = z.discriminatedUnion('type', [
         detail: z.string(),
       })
       .optional(),
+    /** The speech service that failed, whether the fault lasts or not; `kind` as in `service`. Absent in events of older
+     *  versions, and for faults of no service or of one without a classified error. */
+    origin: z
+      .object({ job: z.enum(['llm', 'tts', 'stt']), name: z.string(), kind: z.string() })
+      .optional(),
     /** Set if the call continued with another speech service, or skipped one that failed in other calls; the fault may
      *  pass. */
     change: z
@@ -222,6 +230,16 @@ const body = z.discriminatedUnion('type', [
         toModel: z.string(),
       })
       .optional(),
+  }),
+  ...engineInputBodies,
+  /** The call goes on in another process than before. What the engine had got after `afterSeq` does not count: parts of it
+   *  were lost. `gapMs`: media time since the last sign of the former process. `recordingGapMs`: silence of the recording
+   *  before this moment, which is all of it so far if the former part is on another machine. */
+  z.object({
+    type: z.literal('call.resumed'),
+    afterSeq: z.number(),
+    gapMs: z.number(),
+    recordingGapMs: z.number(),
   }),
   /** A text chat was rewound: the events between `toSeq` and this one no longer count. */
   z.object({ type: z.literal('chat.rewound'), toSeq: z.number() }),

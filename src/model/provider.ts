@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 
-export const providerName = z.enum([
+/** Providers that a telephony configuration is for: an account, or a PBX. */
+export const configuredProviderName = z.enum([
   'ari',
   'cloudonix',
   'plivo',
@@ -11,6 +12,10 @@ export const providerName = z.enum([
   'vobiz',
   'vonage',
 ]);
+export type ConfiguredProviderName = z.infer<typeof configuredProviderName>;
+
+/** Every provider of calls. Calls of `web` come from browsers, and need no configuration. */
+export const providerName = z.enum([...configuredProviderName.options, 'web']);
 export type ProviderName = z.infer<typeof providerName>;
 
 /** The provider's call status, normalised. The last five are terminal. */

@@ -1,13 +1,13 @@
 // Telephony configurations and phone numbers as rows. Credential fields belong to each provider
 // (telephony/<provider>/config).
 
-import type { ProviderName } from './provider.ts';
+import type { ConfiguredProviderName } from './provider.ts';
 
 export interface TelephonyConfiguration {
   id: string;
   organizationId: string;
   name: string;
-  provider: ProviderName;
+  provider: ConfiguredProviderName;
   isDefaultOutbound: boolean;
   /** Every stored key, secrets unsealed: never log or return it as it is. */
   credentials: Record<string, unknown>;

@@ -264,6 +264,14 @@ export interface Workflow {
   createdAt: Date;
 }
 
+/** A workflow as lists show it. */
+export interface ListedWorkflow extends Workflow {
+  totalRuns: number;
+  /** Number of the version that calls use; null if none is published. */
+  publishedVersion: number | null;
+  hasDraft: boolean;
+}
+
 /** A folder for an organization's agents. */
 export interface WorkflowFolder {
   id: string;

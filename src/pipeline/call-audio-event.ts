@@ -24,6 +24,8 @@ export interface UtteranceReport {
   utteranceId: number;
   /** Only the words that the caller heard. */
   heardText: string;
+  /** What was to be said and was not heard; absent if all was. */
+  unheardText?: string;
   interrupted: boolean;
   /** Media time of the first and the last audio; both the time of the report if none was sent. */
   startMs: number;
@@ -71,12 +73,15 @@ export function utteranceStart(
 }
 
 export function reportOf({
-  utterance: { id: utteranceId, startMs },
+  utterance,
   heardText,
   interrupted,
   endMs,
 }: UtteranceResult): UtteranceReport {
-  return { utteranceId, heardText, interrupted, startMs: startMs ?? endMs, endMs };
+  const { id: utteranceId, startMs } = utterance;
+  const unheardText = interrupted && heardText !== '' ? utterance.unheardText() : '';
+  const report = { utteranceId, heardText, interrupted, startMs: startMs ?? endMs, endMs };
+  return unheardText === '' ? report : { ...report, unheardText };
 }
 
 /** The caller's turn of an entry of keys. `startAt`: monotonic milliseconds at the start of media time; `nowMs`: media

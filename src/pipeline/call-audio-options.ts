@@ -9,7 +9,7 @@ import type { CallAudioEvent } from './call-audio-event.ts';
 import type { AnsweringMachineTuning } from './listen/answering-machine-detector.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { BatchedReadSource } from './receive/batched-reads.ts';
-import type { RecordingFile } from './recorder.ts';
+import type { ContinuedRecording, RecordingFile } from './recorder.ts';
 import type { SpokenWith } from './speak/agent-voice.ts';
 import type { BackgroundNoise } from './speak/background-noise.ts';
 import type { AudioWire } from './speak/frame-batch.ts';
@@ -41,6 +41,8 @@ export interface CallAudioOptions extends CallAudioServices {
   /** Speech recognition. Undefined: the caller has the keypad only. */
   stt: SpeechToText | undefined;
   recording: RecordingFile | undefined;
+  /** Set if another process has begun the recording. */
+  continued?: ContinuedRecording | undefined;
   tuning: TurnTuning;
   /** Whether the provider does not signal the caller's keys, which are then detected in the audio (in-band DTMF).
    *  Default: false. */

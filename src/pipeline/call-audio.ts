@@ -73,14 +73,14 @@ export class CallAudio {
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
   constructor(options: CallAudioOptions) {
-    const { clock, mediaClock, codecIn, recording, stt, machine, onEvent } = options;
+    const { clock, mediaClock, codecIn, recording, continued, stt, machine, onEvent } = options;
     this.#events = new DeferredEvents(onEvent, (error) => onEvent({ type: 'broken', error }));
     this.#clock = clock;
     this.#inflow = new BatchedReader(options.inflow);
     this.#log = options.log;
     this.#startAt = Math.floor(clock.monotonicMs());
     const onFault = (error: GatewayError) => this.#fault(error);
-    this.#recorder = recording && new Recorder({ file: recording, onFault });
+    this.#recorder = recording && new Recorder({ file: recording, continued, onFault });
     this.#decoder = new Depacketizer({
       codec: codecIn,
       sink: (frame, atMs) => this.#receive(frame, atMs),
@@ -127,6 +127,11 @@ export class CallAudio {
   /** Media time: whole milliseconds since the start of the call's audio. */
   get mediaMs(): number {
     return Math.floor(this.#clock.monotonicMs()) - this.#startAt;
+  }
+
+  /** Whether any audio of the caller has arrived. */
+  get hasHeard(): boolean {
+    return this.#heardMs > 0;
   }
 
   /** Whether the agent speaks, or has audio queued. */
@@ -263,8 +268,14 @@ export class CallAudio {
 
   /** Closes after the caller's media have ended. Returns the media time at which the caller left. */
   leave(): number {
-    this.#leftMs ??= this.#stalls.endOfMedia(this.#heardMs, this.mediaMs);
+    const leftMs = this.endMedia();
     void this.close();
+    return leftMs;
+  }
+
+  /** Notes that the media are over, without an end of the services. Returns their last moment, as `leave` will. */
+  endMedia(): number {
+    this.#leftMs ??= this.#stalls.endOfMedia(this.#heardMs, this.mediaMs);
     return this.#leftMs;
   }
 

@@ -22,6 +22,14 @@ export interface RecordingFile {
   close(head?: Uint8Array, bytesMax?: number): Promise<void>;
 }
 
+/** A recording that another process has begun. */
+export interface ContinuedRecording {
+  /** Time of the recording at which the media begin, in milliseconds. */
+  startMs: number;
+  /** Length of the file, in milliseconds. */
+  writtenMs: number;
+}
+
 export interface RecordingSummary {
   seconds: number;
   bytes: number;
@@ -52,6 +60,7 @@ export class Recorder {
   lost = 0;
   readonly #file: RecordingFile;
   readonly #onFault: (error: GatewayError) => void;
+  readonly #startMs: number;
   readonly #caller = new Int16Array(RING);
   readonly #agent = new Int16Array(RING);
   /** Number of sample pairs written to the file, and position up to which the ring is cleared. */
@@ -61,15 +70,27 @@ export class Recorder {
   #callerLast = 0;
   #faulted = false;
 
-  constructor(options: { file: RecordingFile; onFault: (error: GatewayError) => void }) {
-    this.#file = options.file;
+  constructor(options: {
+    file: RecordingFile;
+    onFault: (error: GatewayError) => void;
+    continued?: ContinuedRecording | undefined;
+  }) {
+    const { file, continued } = options;
+    this.#file = file;
     this.#onFault = options.onFault;
-    if (!this.#file.append(header(0))) this.#file.skip(WAV_HEADER_BYTES);
+    this.#startMs = continued?.startMs ?? 0;
+    if (continued === undefined) {
+      if (!file.append(header(0))) file.skip(WAV_HEADER_BYTES);
+      return;
+    }
+    this.#written = this.#momentAt(continued.writtenMs - this.#startMs);
+    this.#clean = this.#written + RING;
+    this.#renewHeader();
   }
 
   /** Records a frame of the caller (borrowed) at media time `atMs`. */
   caller(frame: Int16Array, atMs: number): void {
-    const at = toMoment(atMs);
+    const at = this.#momentAt(atMs);
     this.#write(this.#caller, frame, frame.length, at);
     this.#bridge(at);
     this.#callerEnd = at + frame.length;
@@ -78,19 +99,19 @@ export class Recorder {
 
   /** Records the first `samples` of a frame (borrowed) that the far end played from `atMs` on. */
   agent(frame: Int16Array, samples: number, atMs: number): void {
-    this.#write(this.#agent, frame, samples, toMoment(atMs));
+    this.#write(this.#agent, frame, samples, this.#momentAt(atMs));
   }
 
   /** Writes the blocks whose time has passed, as far as the write buffer has space. */
   tick(nowMs: number): void {
-    const until = toMoment(nowMs) - BEHIND;
+    const until = this.#momentAt(nowMs) - BEHIND;
     while (this.#written + BLOCK <= until && this.#append(BLOCK)) this.#renewHeader();
   }
 
   /** Writes the rest up to `endMs` and closes the file. Audio of a later time is cut off. */
   async close(endMs: number): Promise<RecordingSummary> {
     this.tick(endMs);
-    const until = toMoment(endMs);
+    const until = this.#momentAt(endMs);
     while (this.#written < until) this.#flush(Math.min(BLOCK, until - this.#written));
     const bytes = WAV_HEADER_BYTES + until * MOMENT_BYTES;
     try {
@@ -99,6 +120,11 @@ export class Recorder {
       this.#fault(error);
     }
     return { seconds: until / RATE_HZ, bytes };
+  }
+
+  /** The sample pair at a media time. */
+  #momentAt(mediaMs: number): number {
+    return toMoment(this.#startMs + mediaMs);
   }
 
   #write(ring: Int16Array, frame: Int16Array, samples: number, at: number): void {
@@ -222,6 +248,11 @@ export class Recorder {
 function header(moments: number): Uint8Array {
   const dataBytes = moments === 0 ? Number.MAX_SAFE_INTEGER : moments * MOMENT_BYTES;
   return wavHeader({ rateHz: RATE_HZ, channels: CHANNELS, dataBytes });
+}
+
+/** Size of a recording of that length. */
+export function recordingBytesOf(ms: number): number {
+  return WAV_HEADER_BYTES + toMoment(ms) * MOMENT_BYTES;
 }
 
 function toMoment(ms: number): number {

@@ -8,16 +8,18 @@ import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Random } from '../std/random.ts';
-import { type DatabaseTarget, openDatabase } from './db/connections.ts';
+import { type DatabaseTarget, openDatabase, openPresence } from './db/connections.ts';
 import { type DatabaseTime, databaseTime } from './db/database-time.ts';
 import { EpochSocket } from './db/epoch-socket.ts';
 import { DatabaseMaintenance } from './db/maintenance.ts';
 import { migrate, ownMigrations } from './db/migrate.ts';
 import { NodeHeartbeat, type Surroundings } from './db/node-presence.ts';
 import { organizationTurns } from './db/organization-lock.ts';
-import type { NodeIdentity, StoreContext } from './db/store-context.ts';
+import { EMBEDDED_PACE, SERVER_PACE } from './db/presence-pace.ts';
+import type { GatewayAddress, NodeIdentity, StoreContext } from './db/store-context.ts';
 import { prepareDataFolder } from './embedded/data-folder.ts';
 import { EmbeddedDatabase, embeddedSocketFolder } from './embedded/process-supervisor.ts';
+import type { S3Settings } from './files/s3-settings.ts';
 import { RunCountMaintenance } from './runs/run-count-maintenance.ts';
 import { checkSecretKeys } from './secrets/key-check.ts';
 import { SecretBox } from './secrets/secret-box.ts';
@@ -37,6 +39,8 @@ export interface OpenNodeOptions {
   callLimit: number;
   /** Lifetime of a run's public token, in days. Default: 30. */
   publicLinkDays?: number | undefined;
+  /** S3 service of the files. Undefined: they stay in the data folder. */
+  s3?: S3Settings | undefined;
   clock: Clock;
   random: Random;
   log: Log;
@@ -49,6 +53,8 @@ export interface OpenNodeOptions {
   node?: string | undefined;
   /** The process that started this worker, whose name is the start of the worker's. */
   gateway?: NodeIdentity | undefined;
+  /** Where other gateways reach this one, for the process that has the gateway's own name. */
+  address?: GatewayAddress | undefined;
   /** Another process has taken this one's name: this one must end, and must not store anything. */
   onReplaced?: ((error: GatewayError) => void) | undefined;
   /** Clock that tests pass in place of the database's. */
@@ -62,6 +68,8 @@ export interface OpenNode {
   readonly keys: readonly [SecretKey, ...SecretKey[]];
   /** Name and first epoch of this process. */
   readonly identity: NodeIdentity;
+  /** Stores whether this process dials campaigns, among which processes they are divided. Never rejects. */
+  setDialsCampaigns(dials: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -91,27 +99,35 @@ async function openIn(
   const identity = { node: options.node ?? nodeName(dataFolder), epoch: newEpoch(random) };
   const engine = await openEngine(options, dataFolder);
   const { traffic = 'api' } = options;
-  const db = openDatabase(engine.target, { traffic, ready: engine.ready, clock, log });
+  const to = { traffic, ready: engine.ready, clock, log };
+  const db = openDatabase(engine.target, to);
+  const isServer = engine.target.kind === 'server';
+  const presence = isServer ? openPresence(engine.target, to) : undefined;
   const secrets = new SecretBox(keys, random);
   const context: StoreContext = {
     ...identity,
+    address: options.address,
     formerEpochs: [],
     organizationTurns: organizationTurns(),
 
     db,
+    presence,
+    pace: isServer ? SERVER_PACE : EMBEDDED_PACE,
+    gateway: options.gateway?.node,
     clock,
     time,
     random,
     secrets,
     callLimit,
     publicLinkDays,
+    filesNode: options.s3 && (options.gateway ?? identity).node,
     log,
   };
   const { isAlone } = engine;
   const place = await openPlace(context, { options, dataFolder, isAlone, onReentered });
   const upkeep = new DatabaseMaintenance(engine.target, { clock, log });
   const closeAll = async (): Promise<void> => {
-    await db.destroy();
+    await Promise.all([db.destroy(), presence?.destroy()]);
     await engine.close();
     await place.close();
   };
@@ -136,6 +152,10 @@ async function openIn(
     context,
     keys,
     identity,
+    setDialsCampaigns: async (dials) => {
+      context.dialsCampaigns = dials;
+      await place.presence.beat();
+    },
     close: async () => {
       await upkeep.stop();
       await counts.stop();

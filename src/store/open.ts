@@ -9,13 +9,20 @@ import { OrganizationRepository } from './accounts/organizations.ts';
 import { UserRepository } from './accounts/users.ts';
 import { campaignStore } from './campaigns/campaign-store.ts';
 import { contactStore } from './campaigns/contact-store.ts';
+import { ClusterStatusRepository } from './cluster-status.ts';
+import { DeathWatch } from './db/death-watch.ts';
+import { GatewayRepository } from './db/gateways.ts';
+import { Places } from './db/places.ts';
 import type { StoreContext } from './db/store-context.ts';
 import type { Tables } from './db/tables.ts';
 import { postCallJobStore } from './deliveries/post-call-jobs.ts';
 import { resealSigningSecrets, signingSecretStore } from './deliveries/signing-secrets.ts';
 import { deliveryStore } from './deliveries/webhook-deliveries.ts';
+import { DiskRoom } from './files/disk-room.ts';
 import type { FileStore } from './files/file-store.ts';
 import { LocalFileStore } from './files/local-file-store.ts';
+import type { S3Bucket } from './files/s3-bucket.ts';
+import type { DirectLinks, S3FileStore } from './files/s3-file-store.ts';
 import { FileLinks } from './files/signed-links.ts';
 import { ClipRepository } from './library/clips.ts';
 import { CredentialRepository, resealCredentials } from './library/credentials.ts';
@@ -34,7 +41,7 @@ import { IdempotentRunStarts } from './runs/run-starts.ts';
 import { runStore } from './runs/run-store.ts';
 import { TextChatRepository } from './runs/text-chats.ts';
 import { noteSealingKey } from './secrets/key-check.ts';
-import { deriveKey } from './secrets/secret-keys.ts';
+import { deriveKey, type SecretKey } from './secrets/secret-keys.ts';
 import type { Store } from './store.ts';
 import { LeaseRepository } from './telephony/configuration-leases.ts';
 import { resealConfigurations } from './telephony/configurations.ts';
@@ -54,10 +61,21 @@ export interface OpenStoreOptions extends OpenNodeOptions {
 }
 
 export interface StoreHandle extends Store {
+  /** Files as all gateways see them. */
   readonly files: FileStore;
+  /** Files on this gateway's disk, where runs write theirs; without S3 the same as `files`. */
+  readonly spool: LocalFileStore;
+  /** The bucket, with the links that lead to it; undefined without S3. */
+  readonly s3: { readonly bucket: S3Bucket; readonly links: DirectLinks } | undefined;
   readonly links: FileLinks;
   /** Keys that sign users' tokens, the newest first; the same at every start. */
   readonly tokenKeys: readonly Buffer[];
+  /** Keys that prove messages between gateways, the newest first; the same at every start. */
+  readonly gatewayKeys: readonly Buffer[];
+  /** What tells this database from every other one, the same on all its standbys. Throws STORE_UNAVAILABLE. */
+  databaseIdentity(): Promise<string>;
+  /** Keys that sign media tokens, the newest first; the same in all processes with the same secret keys. */
+  readonly mediaKeys: readonly [Buffer, ...Buffer[]];
   /** Name and first epoch of this process. */
   readonly node: string;
   readonly epoch: string;
@@ -75,16 +93,26 @@ export interface StoreHandle extends Store {
 export async function openStore(options: OpenStoreOptions): Promise<StoreHandle> {
   const { clock, random, log } = options;
   let handle: StoreHandle | undefined;
-  const { context, keys, identity, close } = await openNode(options, () => handle?.onReentered?.());
-  const files = new LocalFileStore(join(resolve(options.dataFolder), 'files'), { clock, random });
-  await files.removeUnfinished().catch((error: unknown) => {
+  const node = await openNode(options, () => handle?.onReentered?.());
+  const { context, keys, identity, setDialsCampaigns, close } = node;
+  const folder = join(resolve(options.dataFolder), 'files');
+  const room = options.s3 && new DiskRoom(resolve(options.dataFolder), clock);
+  const spool = new LocalFileStore(folder, { clock, random, room });
+  const shared = await openS3(spool, options);
+  await spool.removeUnfinished().catch((error: unknown) => {
     log.warn({ err: error }, 'incomplete uploads could not be removed');
   });
   handle = {
     ...repositories(context),
-    files,
+    setDialsCampaigns,
+    files: shared?.files ?? spool,
+    spool,
+    s3: shared && { bucket: shared.bucket, links: shared.files.links },
     links: new FileLinks({ keys, clock, basePath: options.filesPath ?? '/api/v1/files' }),
     tokenKeys: keys.map((key) => deriveKey(key, 'user tokens')),
+    gatewayKeys: keys.map((key) => deriveKey(key, 'messages between gateways')),
+    databaseIdentity: () => databaseIdentity(context.db),
+    mediaKeys: mediaKeysOf(keys),
     ...identity,
     resealSecrets: async () => {
       const resealed =
@@ -100,15 +128,35 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreHandle>
     oversizedVersions: () => oversizedVersions(context),
     storedModelConfigurations: () => storedModelConfigurations(context),
     alive: () => isAlive(context.db, clock),
-    close,
+    close: async () => {
+      await shared?.bucket.close();
+      await close();
+    },
   };
   return handle;
 }
 
-function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'onReentered'> {
+/** The files in S3 over those of the disk; undefined without S3, whose modules are then not loaded. */
+async function openS3(
+  spool: LocalFileStore,
+  { s3, clock, random, log }: OpenStoreOptions,
+): Promise<{ bucket: S3Bucket; files: S3FileStore } | undefined> {
+  if (s3 === undefined) return undefined;
+  const [{ S3Bucket }, { S3FileStore }] = await Promise.all([
+    import('./files/s3-bucket.ts'),
+    import('./files/s3-file-store.ts'),
+  ]);
+  const bucket = new S3Bucket(s3, { clock, random, log });
+  return { bucket, files: new S3FileStore(spool, bucket) };
+}
+
+type Repositories = Omit<Store, 'alive' | 'close' | 'onReentered' | 'setDialsCampaigns'>;
+
+function repositories(context: StoreContext): Repositories {
   return {
     accounts: new AccountRepository(context),
     campaigns: campaignStore(context),
+    clusterStatus: new ClusterStatusRepository(context),
     contacts: contactStore(context),
     clips: new ClipRepository(context),
     credentials: new CredentialRepository(context),
@@ -120,6 +168,9 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'o
     logInAttempts: new LogInAttempts(context),
     telephony: telephonyStore(context),
     leases: new LeaseRepository(context),
+    nodes: new DeathWatch(context),
+    places: new Places(context),
+    gateways: new GatewayRepository(context),
     webhookNonces: new WebhookNonces(context),
     trunks: new TrunkRepository(context),
     workflows: workflowStore(context),
@@ -133,6 +184,22 @@ function repositories(context: StoreContext): Omit<Store, 'alive' | 'close' | 'o
     deliveries: deliveryStore(context),
     signingSecrets: signingSecretStore(context),
   };
+}
+
+/** Identifier that `initdb` gave the server, with the names of database and schema. */
+async function databaseIdentity(db: Kysely<Tables>): Promise<string> {
+  const { rows } = await sql<{ identity: string }>`
+    select concat_ws(' ', system_identifier, current_database(), current_schema()) as identity
+    from pg_control_system()`.execute(db);
+  return rows[0]?.identity ?? '';
+}
+
+function mediaKeysOf([first, ...rest]: readonly [
+  SecretKey,
+  ...SecretKey[],
+]): StoreHandle['mediaKeys'] {
+  const derived = (key: SecretKey): Buffer => deriveKey(key, 'media tokens');
+  return [derived(first), ...rest.map(derived)];
 }
 
 async function isAlive(db: Kysely<Tables>, clock: Clock): Promise<boolean> {

@@ -7,6 +7,10 @@ import type { OrganizationStore } from './accounts/organizations.ts';
 import type { UserStore } from './accounts/users.ts';
 import type { CampaignStore } from './campaigns/campaign-store.ts';
 import type { ContactStore } from './campaigns/contact-store.ts';
+import type { ClusterStatusStore } from './cluster-status.ts';
+import type { DeathWatch } from './db/death-watch.ts';
+import type { GatewayStore } from './db/gateways.ts';
+import type { PlaceStore } from './db/places.ts';
 import type { PostCallJobStore } from './deliveries/post-call-jobs.ts';
 import type { SigningSecretStore } from './deliveries/signing-secrets.ts';
 import type { DeliveryStore } from './deliveries/webhook-deliveries.ts';
@@ -41,6 +45,9 @@ export interface Store {
   readonly logInAttempts: LogInAttemptStore;
   readonly telephony: TelephonyStore;
   readonly leases: LeaseStore;
+  readonly nodes: Pick<DeathWatch, keyof DeathWatch>;
+  readonly places: PlaceStore;
+  readonly gateways: GatewayStore;
   readonly webhookNonces: WebhookNonceStore;
   readonly trunks: TrunkStore;
   readonly workflows: WorkflowStore;
@@ -53,6 +60,9 @@ export interface Store {
   readonly afterworks: PostCallJobStore;
   readonly deliveries: DeliveryStore;
   readonly signingSecrets: SigningSecretStore;
+  readonly clusterStatus: ClusterStatusStore;
+  /** Stores whether this process dials campaigns, among which processes they are divided. Never rejects. */
+  setDialsCampaigns(dials: boolean): Promise<void>;
   /** Called when this process was declared dead and continues: others may have taken runs of it (`runs.taken`). */
   onReentered?: (() => void) | undefined;
   /** Whether the database answers within a second. */

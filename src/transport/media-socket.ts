@@ -43,6 +43,8 @@ export const CLOSE = {
   goingAway: 1001,
   protocol: 1002,
   unsupported: 1003,
+  /** Never sent: the connection broke. */
+  broken: 1006,
   invalidText: 1007,
   policy: 1008,
   tooBig: 1009,
@@ -50,5 +52,7 @@ export const CLOSE = {
   badRequest: 4400,
   unauthorized: 4401,
   notFound: 4404,
+  /** No message came for too long. */
+  idle: 4408,
   conflict: 4409,
 } as const;

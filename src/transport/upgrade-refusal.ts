@@ -8,6 +8,7 @@ import { endConnection } from '../std/last-answer.ts';
 const CODES = {
   '400 Bad Request': 'BAD_REQUEST',
   '401 Unauthorized': 'PBX_UNAUTHORIZED',
+  '403 Forbidden': 'ORIGIN_FORBIDDEN',
   '404 Not Found': 'PATH_NOT_FOUND',
   '405 Method Not Allowed': 'METHOD_NOT_ALLOWED',
   '426 Upgrade Required': 'UPGRADE_REQUIRED',

@@ -29,6 +29,7 @@ import { handOver } from './engine/hand-over.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
 import { enterNode } from './engine/node-transition.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
+import { resumeDialogue } from './engine/resuming.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
 import { currentNode, rendered, type Step, say, type Wording, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
@@ -42,7 +43,7 @@ import {
 import type { Graph, GraphNode } from './graph/graph.ts';
 import { handleLlmFailure, handleLlmResponse, replaceWordless } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
-import { toolResponded, transferFailed } from './llm/tool-calls.ts';
+import { interruptTools, toolResponded, transferFailed } from './llm/tool-calls.ts';
 import { transferIfHeard, transferred } from './llm/tool-transfer.ts';
 import { scriptedPolicy } from './scripted/scripted-policy.ts';
 import { NO_TOOLS, type NodeTools } from './tools/offered-functions.ts';
@@ -212,6 +213,9 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
     case 'recognition-restored':
       delete step.state.keysOnly;
       break;
+    case 'resumed':
+      resume(step, policy);
+      break;
     case 'idle':
       idle(step, policy);
       break;
@@ -346,6 +350,17 @@ function utteranceFinished(
   if (state.phase === 'talking') policy.heard(step, utteranceId);
   transferIfHeard(step);
   endIfHeard(step, { isInterrupted: interrupted });
+}
+
+function resume(step: Step, policy: DialoguePolicyHandler): void {
+  const { phase } = step.state;
+  if (phase === 'before') return;
+  if (phase === 'delayed') {
+    open(step, policy);
+    return;
+  }
+  const lost = resumeDialogue(step);
+  if (lost !== undefined && !interruptTools(step)) policy.resume(step, lost);
 }
 
 function idle(step: Step, policy: DialoguePolicyHandler): void {

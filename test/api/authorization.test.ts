@@ -63,7 +63,9 @@ async function statuses(key: string | null): Promise<[string, number, unknown][]
 async function ownersRows(): Promise<[string, string][]> {
   const rows: [string, string][] = [];
   for (const operation of operations.filter(({ method }) => method === 'get')) {
-    rows.push([operation.operationId, (await ask(operation, served.test.apiKey)).text]);
+    const { text } = await ask(operation, served.test.apiKey);
+    // How late the event loop of the tests runs is no row.
+    rows.push([operation.operationId, text.replace(/("loop_lag_\w+":)[\d.]+/g, '$10')]);
   }
   return rows;
 }

@@ -16,6 +16,7 @@ import { createEgress } from '../../src/egress/egress-rule.ts';
 import { createGuardedHttp } from '../../src/egress/guarded-http.ts';
 import { type Clock, systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
+import { RecordingPeaks } from '../../src/store/files/recording-peaks.ts';
 import { twilioProvider } from '../../src/telephony/twilio/provider.ts';
 import { WorkflowGenerator } from '../../src/workflow/authoring/agent-writer.ts';
 import { FakeCallService } from '../fakes/call/fake-call-service.ts';
@@ -94,6 +95,7 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
       store: test.store,
       files: test.store.files,
       links: test.store.links,
+      peaks: new RecordingPeaks(test.store.files),
       access: testAccess(clock, test.store.tokenKeys),
       callService: served.callService,
       egress: createEgress(),
@@ -103,7 +105,12 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
         credentialHeaders: credentialHeadersFrom(test.store),
         clock: systemClock,
       },
-      streams: new EventStreams({ clock: systemClock, live: new LiveWatchers(), lifeMs: 300 }),
+      streams: new EventStreams({
+        places: test.store.places,
+        clock: systemClock,
+        live: new LiveWatchers(),
+        lifeMs: 300,
+      }),
       textChats: textChatsOf({
         store: test.store,
         events,
@@ -137,6 +144,8 @@ export function withApi(more: (test: TestStore) => Partial<ServerDeps> = () => (
       hostedProviders: [twilio],
       services: { llm: 'scripted', stt: null, tts: 'flite' },
       devopsSecret: DEVOPS_SECRET,
+      pbxProviders: ['ari'],
+      gatewayName: 'gw1',
       policy: 'scripted',
       publicUrl: PUBLIC_URL,
       version: '1.2.3',

@@ -97,6 +97,7 @@ async function makeTelephony(served: Served): Promise<Telephony> {
 interface Agent {
   workflow_id: string;
   uuid: string;
+  version_id: string;
   trigger: string;
   run_id: string;
   recordingKey: string;
@@ -141,6 +142,7 @@ async function makeAgent(served: Served, telephony: Telephony): Promise<Agent> {
     folder_id: folder.id,
     workflow_id: made.id,
     uuid,
+    version_id: made.current_definition_id,
     trigger: `${MARK}-trigger`,
     run_id: run.id,
     recordingKey,
@@ -204,6 +206,8 @@ function telephonyExamples({
     updateTelephonyConfiguration: { path, body: { name: 'renamed', config: pbx } },
     deleteTelephonyConfiguration: { path },
     setDefaultOutbound: { path },
+    getAsteriskFiles: { path },
+    getSystemStatus: { foreign: 403 },
     listPhoneNumbers: { path },
     createPhoneNumber: { path, body: { address: '1002' } },
     getPhoneNumber: { path: number },
@@ -230,6 +234,7 @@ function telephonyExamples({
 function workflowExamples({
   workflow_id,
   uuid,
+  version_id,
   trigger,
   folder_id,
 }: Agent): Record<string, Example> {
@@ -242,6 +247,7 @@ function workflowExamples({
     startCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },
     startTestCallByTrigger: { path: { uuid: trigger }, body: call, foreign: 200 },
     initiateCall: { body: { workflow_id }, foreign: 200 },
+    startWebCall: { body: { workflow_id }, foreign: 200 },
     createWorkflow: { body: { name: 'new', workflow_definition: smallWorkflow } },
     listWorkflows: {},
     listWorkflowNames: {},
@@ -250,6 +256,8 @@ function workflowExamples({
     updateWorkflow: { path, body: { name: 'renamed' } },
     setWorkflowStatus: { path, body: { status: 'active' } },
     listWorkflowVersions: { path },
+    getWorkflowVersion: { path: { workflow_id, version_id } },
+    restoreWorkflowVersion: { path: { workflow_id, version_id } },
     validateWorkflow: { path },
     createWorkflowDraft: { path },
     publishWorkflow: { path },
@@ -314,7 +322,11 @@ function recordingExamples(
 function runExamples({ workflow_id, run_id, recordingKey }: Agent): Record<string, Example> {
   return {
     getRun: { path: { workflow_id, run_id } },
+    explainRun: { path: { workflow_id, run_id } },
     listRuns: { path: { workflow_id } },
+    listAllRuns: {},
+    listRunEvents: { path: { workflow_id, run_id } },
+    getRunPeaks: { path: { workflow_id, run_id } },
     listActiveCalls: {},
     watchRun: { path: { workflow_id, run_id }, query: { follow: 'false' } },
     watchCalls: { query: { follow: 'false' }, foreign: 200 },

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { type Announced, announcement } from '../../src/app/announcement.ts';
 
 const config: Announced['config'] = {
+  hasConsole: true,
   publicUrl: 'http://localhost:8000',
   databaseUrl: undefined,
   dataFolder: './data',
@@ -9,10 +10,11 @@ const config: Announced['config'] = {
 };
 const first = { apiKey: 'pbk_one' };
 const LISTENS = 'Patchbay listens on http://localhost:8000 (docs at http://localhost:8000/docs)';
+const CONSOLE = 'Console: http://localhost:8000/console/';
 
 it('a first start at a terminal ends with the next command and the key, alone', () => {
   const lines = announcement({ config, first, isTerminal: true });
-  expect(lines.slice(0, 3)).toEqual([LISTENS, 'Data folder: ./data', 'Ctrl-C stops it.']);
+  expect(lines.slice(0, 4)).toEqual([LISTENS, CONSOLE, 'Data folder: ./data', 'Ctrl-C stops it.']);
   expect(lines).toContain('  export GW=http://localhost:8000/api/v1 KEY=pbk_one');
   expect(lines.filter((line) => line !== '').slice(-2)).toEqual([
     'First API key (shown once):',
@@ -22,7 +24,12 @@ it('a first start at a terminal ends with the next command and the key, alone', 
 
 it('elsewhere the key is in one line, which programs read', () => {
   const lines = announcement({ config, first, isTerminal: false });
-  expect(lines).toEqual([LISTENS, 'Data folder: ./data', 'First API key (shown once): pbk_one']);
+  expect(lines).toEqual([
+    LISTENS,
+    CONSOLE,
+    'Data folder: ./data',
+    'First API key (shown once): pbk_one',
+  ]);
 });
 
 it('a key that was given is not printed, and a later start has none', () => {
@@ -31,5 +38,5 @@ it('a key that was given is not printed, and a later start has none', () => {
     /secret|pbk_one/,
   );
   const later = announcement({ config, first: undefined, isTerminal: true });
-  expect(later).toEqual([LISTENS, 'Data folder: ./data', 'Ctrl-C stops it.']);
+  expect(later).toEqual([LISTENS, CONSOLE, 'Data folder: ./data', 'Ctrl-C stops it.']);
 });

@@ -153,7 +153,7 @@ function hear(media: MediaConnection | Parameters<Parameters<MediaConnection['ad
     },
     onEvent: (event) => {
       if (event.type === 'started') audio = open(link);
-      if (event.type === 'closed' && event.reason !== 'ended') throw event.error;
+      if (event.type === 'closed' && 'error' in event) throw event.error;
     },
   };
   const link = new SocketMediaSession({

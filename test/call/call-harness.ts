@@ -18,17 +18,18 @@ import { MediaClock } from '../../src/pipeline/media-clock.ts';
 import type { SpeechPlan } from '../../src/speech/speech-plan.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
-import type { FileStore } from '../../src/store/files/file-store.ts';
+import type { Spool } from '../../src/store/files/file-store.ts';
 import type { ConfigurationSummary } from '../../src/store/telephony/configurations.ts';
 import { normalizeAddress } from '../../src/telephony/provider/phone-address.ts';
 import type { ProviderRequest, WebhookReply } from '../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../src/telephony/registry/registry.ts';
 import { twilioProvider } from '../../src/telephony/twilio/provider.ts';
-import { createMediaTokens } from '../../src/transport/media-token.ts';
-import type { MediaPath } from '../../src/transport/websocket/media-server.ts';
+import { webProvider } from '../../src/telephony/web/provider.ts';
+import type { MediaPath } from '../../src/transport/media-token.ts';
 import { FakePbx } from '../fakes/call/fake-pbx.ts';
 import { type FakeClock, settle } from '../fakes/fake-clock.ts';
 import { gatewaySpeech } from '../fakes/gateway-speech.ts';
+import { mediaTokens } from '../fakes/media-tokens.ts';
 import { FakeStt, FakeTts, loudnessVad } from '../fakes/speech-services.ts';
 import { type TestStore, withStore } from '../store/engines.ts';
 import { formPost } from '../telephony/provider/provider-request.ts';
@@ -101,8 +102,8 @@ export class CallHarness {
   workflow!: Workflow;
   version!: WorkflowVersion;
 
-  /** Without `load` calls are taken whatever it is. */
-  constructor(at: TestStore, rest: RestServer, load?: CallParts['load']) {
+  /** Without `load` calls are taken whatever it is. `label`: of its gateway. */
+  constructor(at: TestStore, rest: RestServer, load?: CallParts['load'], label = 'gw1') {
     this.at = at;
     this.rest = rest;
     this.clock = at.clock;
@@ -115,11 +116,15 @@ export class CallHarness {
     this.pbx = new FakePbx(this.clock, (callId) => this.#stream({ callId }));
     const { log } = at;
     const store = { ...at.store, runs: { ...at.store.runs } };
-    const files = breakable(at.store.files);
+    const files = breakable(at.store.spool);
     this.deps = withClosing({
       store,
       files,
-      providers: providersOf([twilioProvider.create({ clock: systemClock }), this.pbx]),
+      providers: providersOf([
+        twilioProvider.create({ clock: systemClock }),
+        this.pbx,
+        webProvider.create(),
+      ]),
       events: new EventLog({ sink: store.runs, clock, log }),
       clock,
       random: systemRandom,
@@ -130,7 +135,8 @@ export class CallHarness {
         speech: gatewaySpeech(this.speech),
       },
       sounds: new ClipLibrary({ store, files, clock, log }),
-      tokens: createMediaTokens({ clock, random: systemRandom }),
+      tokens: mediaTokens({ clock, label }),
+      gatewayLabel: label,
       http: {
         outside: loopback,
         credentialHeaders: () => Promise.resolve({ ['X-Key']: 'of the credential' }),
@@ -427,9 +433,9 @@ export class CallHarness {
   }
 }
 
-function breakable(files: FileStore): FileStore {
+function breakable(files: Spool): Spool {
   return {
-    create: (key) => files.create(key),
+    create: (key, from) => files.create(key, from),
     write: (key, bytes) => files.write(key, bytes),
     receive: (key, source, bytesMax) => files.receive(key, source, bytesMax),
     stat: (key) => files.stat(key),

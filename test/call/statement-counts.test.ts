@@ -2,13 +2,17 @@
 // its turn at the embedded engine. Events are one statement for all calls every 200 ms, and are left out.
 
 import { describe, expect, it } from 'vitest';
+import { runPostCallJob } from '../../src/call/end/after/post-call-job.ts';
+import { gatewayModel } from '../fakes/gateway-speech.ts';
 import { statementsSent } from '../store/sent-statements.ts';
-import { type CallHarness, withCallHarness } from './call-harness.ts';
+import { type CallHarness, drinks, withCallHarness } from './call-harness.ts';
 import type { Stream } from './stream.ts';
 
 const held = withCallHarness();
 /** For so long after its webhook a call is looked for that has no media. */
 const WATCHED_MS = 31_000;
+const NO_MODEL = gatewayModel(undefined);
+const NEVER = new AbortController().signal;
 
 /** What `work` sends, each as its verb and its first table or function, but events. */
 async function sentBy(work: () => Promise<unknown>): Promise<string[]> {
@@ -60,14 +64,10 @@ async function afterOneCall(): Promise<CallHarness> {
 }
 
 describe('an inbound call', () => {
-  it('takes three statements until its answer, one for its media, and one at its end', async () => {
+  it('takes two statements until its answer, one for its media, and one at its end', async () => {
     const harness = await afterOneCall();
     const answer = await counted(() => harness.ring());
-    expect(answer.sent).toEqual([
-      'select phone_numbers',
-      'select workflow_versions',
-      'with lock_provider_call',
-    ]);
+    expect(answer.sent).toEqual(['select phone_numbers', 'with lock_provider_call']);
     const media = await counted(() => harness.connect(answer.result));
     expect(media.sent).toEqual(['update runs']);
     expect(await sentBy(() => talkToTheEnd(harness, media.result))).toEqual([
@@ -100,11 +100,51 @@ it('a call that talks is looked for by nobody', async () => {
   await harness.ended(run);
 });
 
+describe('the work after a call', () => {
+  const hook = (data: object) => ({
+    id: 'hook',
+    type: 'webhook',
+    data: { name: 'Hook', endpoint_url: 'https://receiver.example/hook', ...data },
+  });
+  const nextTo = (data: object) =>
+    ({ ...drinks, nodes: [...drinks.nodes, hook(data)] }) as unknown as typeof drinks;
+
+  /** What the webhook after a second call sends: the first one has left the agent's version in this process. */
+  async function sentAfter(data: object): Promise<string[]> {
+    const harness = await held.harness.prepare(nextTo(data));
+    const { deps } = harness;
+    const work = async (): Promise<void> => {
+      const [job] = await deps.store.afterworks.claim({ limit: 1, except: [], leaseMs: 60_000 });
+      if (job === undefined) throw new Error('no work is left');
+      await runPostCallJob({ ...deps, ...deps.http, models: NO_MODEL }, job, NEVER);
+    };
+    for (const callId of ['CA8', 'CA9']) {
+      const { stream } = await harness.inboundCall({ callId });
+      await talkToTheEnd(harness, stream);
+      await harness.runs();
+      if (callId === 'CA8') await work();
+    }
+    return sentBy(work);
+  }
+
+  it('takes three statements to its webhook', async () => {
+    const sent = await sentAfter({});
+    expect(sent).toEqual(['update afterworks', 'select runs', 'with deliveries']);
+  });
+
+  it('takes one more to a webhook that may name links', async () => {
+    const sent = await sentAfter({ payload_template: { url: '{{transcript_url}}' } });
+    expect(sent).toEqual(['update afterworks', 'select runs', 'with runs', 'with deliveries']);
+  });
+});
+
 describe('a call that a client starts', () => {
   it.each([null, 'order-7'])(
     'with the key %s takes as many statements as without one',
     async (idempotencyKey) => {
       const harness = await afterOneCall();
+      const before = await harness.start({});
+      await harness.pickUp(before.runId); // This process has its agent's version.
       const started = await counted(() => harness.start({ idempotencyKey }));
       expect(started.sent.toSorted()).toEqual([
         'select phone_numbers', // The configuration.
@@ -119,7 +159,7 @@ describe('a call that a client starts', () => {
       const aReport = ['select runs', 'with run_callbacks'];
       expect(await report('ringing', 1)).toEqual(aReport);
       const answer = await counted(() => harness.pickUp(runId));
-      expect(answer.sent).toEqual(['select runs', 'update runs', 'select workflow_versions']);
+      expect(answer.sent).toEqual(['select runs', 'update runs']);
       const media = await counted(() => harness.connect(answer.result));
       expect(media.sent).toEqual(['update runs']);
       expect(await report('in-progress', 2)).toEqual(aReport);

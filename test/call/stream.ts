@@ -125,8 +125,8 @@ export class Stream implements MediaSocket {
     this.lose(1000);
   }
 
-  /** The socket closes or breaks without a word. */
-  lose(code = 1006, reason = ''): void {
+  /** The socket closes without a word; with 1006 it breaks. */
+  lose(code = 1005, reason = ''): void {
     if (this.closed !== undefined) return;
     this.closed = { code, reason, atMs: this.#clock.monotonicMs() };
     this.#listener?.onClose(code, reason);

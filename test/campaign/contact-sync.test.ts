@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type SyncDeps, syncNext } from '../../src/campaign/contact-sync.ts';
+import { codeOf, GatewayError } from '../../src/errors/gateway-error.ts';
 import { systemClock } from '../../src/std/clock.ts';
 import { withCampaigns } from '../store/campaigns/campaign-harness.ts';
 import { engines } from '../store/databases.ts';
@@ -108,6 +109,40 @@ describe.each(engines())('a started campaign on the %s engine', (engine) => {
     test.clock.advance(86_400_000);
     await syncNext(shared, never);
     expect(await get(lost)).toMatchObject({ state: 'failed', sourceSync: 'failed' });
+  });
+
+  it('waits ten minutes for a file that no node sees, and is then told what is missing', async () => {
+    const shared = { ...deps, hasOtherNodes: true, areFilesShared: true };
+    const id = await started(null);
+    expect(await syncNext(shared, never)).toBe(true);
+    // All nodes see the same: none looks again at once.
+    await test.sql('update campaigns set sync_missed_node = null where id = $1', [id]);
+    expect(await syncNext(shared, never)).toBe(false);
+    test.clock.advance(599_000);
+    expect(await syncNext(shared, never)).toBe(true);
+    expect(await get(id)).toMatchObject({ state: 'syncing' });
+    test.clock.advance(30_000);
+    await syncNext(shared, never);
+    expect(await get(id)).toMatchObject({
+      state: 'failed',
+      sourceError: expect.stringContaining('it has not been uploaded, or is gone'),
+    });
+  });
+
+  it('is read again when the files cannot be reached for a while', async () => {
+    const id = await started(list(3));
+    const files = {
+      ...deps.files,
+      stat: () => Promise.reject(new GatewayError('FILES_UNAVAILABLE')),
+    };
+    const fault = await syncNext({ ...deps, files }, never).catch((error: unknown) =>
+      codeOf(error),
+    );
+    expect(fault).toBe('FILES_UNAVAILABLE');
+    expect(await get(id)).toMatchObject({ state: 'syncing', sourceSync: 'in_progress' });
+    test.clock.advance(30_000);
+    expect(await syncNext(deps, never)).toBe(true);
+    expect(await get(id)).toMatchObject({ state: 'running', totalRows: 3 });
   });
 
   it('fails if its file belongs to another organization, and does not read it', async () => {

@@ -564,3 +564,78 @@ it('looks at once when a call ends while a campaign runs, not while none does', 
   expect(await wakesWith(contacts().running)).toBe(1);
   expect(await wakesWith(async () => [])).toBe(0);
 });
+
+describe('beside the dispatchers of other gateways', () => {
+  let others: string[];
+  const shared = () => {
+    const nodes = {
+      get diallers() {
+        return others;
+      },
+    };
+    return Object.create(test.store, { nodes: { value: nodes } });
+  };
+  /** Each campaign has one contact that is due. */
+  async function campaigns(count: number): Promise<void> {
+    await test.sql('delete from campaign_contacts where row_number > 2');
+    await test.sql(
+      `with more as (
+         insert into campaigns (organization_id, workflow_id, configuration_id, name, state,
+           source_id, source_sync, retry, rate_per_second, created_at)
+         select organization_id, workflow_id, configuration_id, name, state, source_id,
+           source_sync, retry, rate_per_second, created_at
+         from campaigns, generate_series(2, $1) returning id)
+       insert into campaign_contacts (campaign_id, row_number, phone_number, variables, due_at)
+       select more.id, 2, '+14155550123', '{}', due_at from more, campaign_contacts`,
+      [count],
+    );
+  }
+  const rungCampaigns = () => new Set(rung.map(({ claim }) => claim.campaignId));
+
+  it('dials the campaigns of its share, and those of a gateway that has died', async () => {
+    others = ['another#api'];
+    await campaigns(8);
+    const all = [...others, test.store.node];
+    const share = await contacts().running(1_000, { own: test.store.node, all });
+    const theirs = await contacts().running(1_000, { own: 'another#api', all });
+    expect(theirs.length).toBeGreaterThan(0);
+    dispatcher = new Dispatcher({ ...deps(), store: shared() });
+    await dispatcher.start();
+    await until(() => rungCampaigns().size === share.length);
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect([...rungCampaigns()].sort()).toEqual(share.map(({ campaign: { id } }) => id).sort());
+    others = [];
+    await until(() => rungCampaigns().size === 8);
+    expect(rung).toHaveLength(8);
+  });
+
+  it('leaves its share to the others while it is at its limit of load, and says so', async () => {
+    others = [];
+    const dials = async (): Promise<boolean> =>
+      (
+        await test.sql('select dials_campaigns as it from nodes where name = $1', [test.store.node])
+      )[0]?.['it'] === true;
+    await dispatcher.start();
+    await until(dials);
+    takesCalls = false;
+    await until(async () => !(await dials()));
+    takesCalls = true;
+    await until(dials);
+    await dispatcher.stop();
+    await until(async () => !(await dials()));
+  });
+
+  it('waits for a provider that another gateway has found at its limit, and tells of its own', async () => {
+    const told: [string, number][] = [];
+    dispatcher.onPaused = (...pause) => told.push(pause);
+    dispatcher.notePause(queue.configurationId, 60_000);
+    await dispatcher.start();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(rung).toEqual([]);
+    expect(told).toEqual([]);
+    test.clock.advance(60_000);
+    answer = async () => 'put-off';
+    await until(() => told.length > 0);
+    expect(told[0]).toEqual([queue.configurationId, 60_000]);
+  });
+});

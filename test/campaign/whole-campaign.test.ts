@@ -16,10 +16,10 @@ import { systemClock } from '../../src/std/clock.ts';
 import { systemRandom } from '../../src/std/random.ts';
 import type { WebhookReply } from '../../src/telephony/provider/provider.ts';
 import { createProviders } from '../../src/telephony/registry/registry.ts';
-import { createMediaTokens } from '../../src/transport/media-token.ts';
 import { createMediaServer, type MediaServer } from '../../src/transport/websocket/media-server.ts';
 import { ACCOUNT, AUTH_TOKEN, chat } from '../call/call-harness.ts';
 import { gatewaySpeech } from '../fakes/gateway-speech.ts';
+import { mediaTokens } from '../fakes/media-tokens.ts';
 import { FakeTts, loudnessVad } from '../fakes/speech-services.ts';
 import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
@@ -51,7 +51,7 @@ beforeEach(async () => {
   const { store, log } = at;
   deps = withClosing({
     store,
-    files: store.files,
+    files: store.spool,
     providers: createProviders({ clock: systemClock, random: systemRandom }),
     events: new EventLog({ sink: store.runs, clock, log }),
     clock,
@@ -68,7 +68,8 @@ beforeEach(async () => {
       }),
     },
     sounds: new ClipLibrary({ store, files: store.files, clock, log }),
-    tokens: createMediaTokens({ clock, random: systemRandom }),
+    tokens: mediaTokens({ clock }),
+    gatewayLabel: 'gw1',
     http: {
       outside: createGuardedHttp(),
       credentialHeaders: () => Promise.resolve({}),

@@ -2,16 +2,16 @@
 
 import { describe, expect, it } from 'vitest';
 import {
+  PRINTED_CONTEXT,
+  PRINTED_LABELS,
+} from '../../src/telephony/ari/doctor/dialplan-questions.ts';
+import {
   ADMIN_MODES,
   type AdminMode,
   type AdminWishes,
   adminPlan,
   freePbxPlan,
-} from '../../src/cli/asterisk-files.ts';
-import {
-  PRINTED_CONTEXT,
-  PRINTED_LABELS,
-} from '../../src/telephony/ari/doctor/dialplan-questions.ts';
+} from '../../src/telephony/registry/asterisk-files.ts';
 
 const wishes: AdminWishes = {
   mode: 'server',

@@ -70,6 +70,61 @@ describe('patchbay', () => {
     expect(await run(args)).toMatchObject({ code: 0, out: expect.stringMatching(/^Usage:/) });
   });
 
+  it('prints why a call ended, finds its agent, and fails if somebody is at fault', async () => {
+    const filters = encodeURIComponent(
+      JSON.stringify([{ attribute: 'runId', type: 'number', value: { value: '42' } }]),
+    );
+    const at = { node_id: '1', node_name: 'Ask', at_ms: 61_400, turn: 2 };
+    const service = { job: 'llm', name: 'acme', model: 'm' };
+    const where = { ...at, service, tool: null, provider: null };
+    const explanation = {
+      verdict: 'service_stalled',
+      party: 'service',
+      summary: 'The language model acme did not answer in time.',
+      where,
+      evidence: [{ id: 9, at_ms: 61_400, type: 'fault', text: 'LLM_TIMEOUT:\nlate' }],
+      advice: ['See the status page of acme.'],
+      also: [],
+      is_final: true,
+      events: { read: 12, total: 12 },
+    };
+    answers[`GET /api/v1/organizations/usage/runs?filters=${filters}`] = {
+      status: 200,
+      body: { runs: [{ workflow_id: '7' }] },
+    };
+    answers['GET /api/v1/workflow/7/runs/42/why'] = { status: 200, body: explanation };
+    expect(await run(`why 42 --url ${url} --key k`)).toEqual({
+      code: 1,
+      error: '',
+      out: [
+        'The language model acme did not answer in time.\n',
+        '  verdict  service_stalled\n',
+        '  fault    service\n',
+        '  where    node "Ask", 1:01.4 of the call, after turn 2, llm acme m\n',
+        '  DO: See the status page of acme.\n',
+        '  event 9 at 1:01.4  LLM_TIMEOUT: late\n',
+      ].join(''),
+    });
+    expect(await run(`why 42 --workflow 7 --json --url ${url} --key k`)).toMatchObject({
+      code: 1,
+      out: `${JSON.stringify(explanation, null, 2)}\n`,
+    });
+    answers['GET /api/v1/workflow/7/runs/42/why'] = {
+      status: 200,
+      body: { ...explanation, party: 'nobody' },
+    };
+    expect(await run(`why 42 --workflow 7 --url ${url} --key k`)).toMatchObject({ code: 0 });
+  });
+
+  it('explains no run without a number, and none that is not there', async () => {
+    expect(await run(`why --url ${url} --key k`)).toMatchObject({
+      code: 2,
+      error: expect.stringContaining('say which run'),
+    });
+    expect(await run(`why x --url ${url} --key k`)).toMatchObject({ code: 2 });
+    expect(await run(`why 41 --url ${url} --key k`)).toMatchObject({ code: 1 });
+  });
+
   it('prints what every speech service says of its key, and fails for a refusal', async () => {
     const service = { model: 'llm', position: 0, provider: 'openai', message: '', duration_ms: 12 };
     const services = [

@@ -1,7 +1,8 @@
 // A campaign's dial as the API process has it sent: by one worker, once, whatever becomes of either process.
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { campaignPlanDeps } from '../../src/app/call-parts.ts';
+import { CampaignWords } from '../../src/call/start/outbound/campaign-calls.ts';
 import type { CampaignRoute } from '../../src/call/start/outbound/campaign-plans.ts';
 import { CampaignRouter } from '../../src/cluster/campaign-router.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
@@ -39,6 +40,7 @@ function router(): CampaignRouter {
   const workers = {
     leastLoaded: () => (isThere ? worker : undefined),
     pbxWorker: () => (isThere ? worker : undefined),
+    forPbx: () => (isThere ? worker : undefined),
     takesCalls: isThere,
   } as unknown as WorkerPool;
   const { deps } = held.harness;
@@ -112,6 +114,22 @@ describe('a dial of a campaign', () => {
       expect(asked).toEqual(['place']);
     },
   );
+
+  it.each([
+    ['was taken from a process that stood still', "owner_node = 'elsewhere', owner_epoch = 7"],
+    ['was hung up', "state = 'completed'"],
+  ])('for a run that %s, between its look-up and its turn, is not sent', async (_what, change) => {
+    const { at, clock, tts } = held.harness;
+    tts.firstAudioMs = 60_000;
+    const words = vi.spyOn(CampaignWords.prototype, 'ready').mockClear();
+    const placing = router().place(route, claim, { run, waitMs: 500 });
+    await vi.waitFor(() => expect(words).toHaveBeenCalled());
+    await at.sql(`update runs set ${change} where id = $1`, [run.id]);
+    clock.stall(20_000);
+    clock.advance(0);
+    expect(await placing).toBe('closed');
+    expect(sentDials()).toEqual([]);
+  });
 
   it('for a run that is over already is not sent', async () => {
     await held.harness.at.sql("update runs set state = 'completed' where id = $1", [run.id]);

@@ -75,7 +75,7 @@ it('a late reply to a process that died is none to the one that has its number n
   const answers: unknown[] = [];
   void link.request(2, 'start', {}, 1_000).then((body) => answers.push(body));
   const replies = sent.map((asked, index) => ({
-    kind: 'reply',
+    kind: 'reply' as const,
     from: 2,
     to: 1,
     bytes: 9,

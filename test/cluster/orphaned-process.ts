@@ -6,12 +6,13 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { send, supervisorTransport } from '../../src/cluster/process-transport.ts';
 import { systemClock } from '../../src/std/clock.ts';
+import { quietLog } from '../fakes/quiet-log.ts';
 
 const NOTE = { kind: 'note', from: 1, to: 0, bytes: 9, topic: 'upgrade', body: {} } as const;
 const STILL_MS = 60_000;
 
 if (process.argv[2] === 'second') {
-  supervisorTransport(systemClock, () => process.exit(1));
+  supervisorTransport({ clock: systemClock, log: quietLog().log }, () => process.exit(1));
   process.once('message', () => {
     const server = createServer((socket) => {
       send(process, NOTE, socket);

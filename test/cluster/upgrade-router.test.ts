@@ -6,13 +6,26 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { routeUpgrades, workerOf } from '../../src/cluster/upgrade-router.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { mediaSigner } from '../fakes/media-tokens.ts';
 import { wires } from './linked-channels.ts';
 
 const MEDIA = '/api/v1/telephony/ws/';
-const workers = {
-  numbers: [1, 2],
-  ofApplication: (application: string) => (application === 'branch' ? 2 : 1),
+const routing = {
+  workers: {
+    numbers: [1, 2],
+    ofApplication: (application: string) => (application === 'branch' ? 2 : 1),
+    nextNumber: () => 3,
+  },
+  label: 'gw1',
+  signer: mediaSigner,
 };
+
+function media(label: string, worker: number): string {
+  const call = { id: '3', workflowId: '1', organizationId: '2' };
+  const token = mediaSigner.sign(call, { label, worker, untilMs: 60_000 }, Buffer.alloc(16));
+  return `${MEDIA}1/2/3/${token}`;
+}
+const ON_TWO = media('gw1', 2);
 
 function asked(url: string, method = 'GET'): IncomingMessage {
   const request = new IncomingMessage(new Socket());
@@ -32,13 +45,16 @@ function connection() {
 
 describe('an upgrade', () => {
   it.each([
-    [`${MEDIA}1/2/3/w2-abc`, 2],
-    [`${MEDIA}1/2/3/w2-abc/`, 2],
-    [`${MEDIA}1/2/3/w2-abc?x=/w1-abc`, 2],
-    // Worker 1 says what is wrong with these.
+    [media('gw1', 2), 2],
+    [`${media('gw1', 2)}/`, 2],
+    [`${media('gw1', 2)}?x=/w1-abc`, 2],
+    // Another gateway's, and that of a worker that is not running: any worker may adopt the call.
+    [media('gw2', 2), 3],
+    [media('gw1', 7), 3],
+    // Worker 1 refuses these.
     [`${MEDIA}1/2/3/abc`, 1],
     [`${MEDIA}1/2/3/`, 1],
-    [`${MEDIA}1/2/3/w-abc`, 1],
+    [media('gw1', 2).replace('/1/2/3/', '/1/2/4/'), 1],
     // PBXs: by their application; the path without one is worker 1's.
     [`${MEDIA}ari/branch`, 2],
     [`${MEDIA}ari/other`, 1],
@@ -49,7 +65,19 @@ describe('an upgrade', () => {
     ['', undefined],
     ['/api/v1/telephony', undefined],
   ])('to %s is for worker %s', (url, worker) => {
-    expect(workerOf(url, workers)).toBe(worker);
+    expect(workerOf({ url, headers: {} }, routing)).toBe(worker);
+  });
+
+  it.each([
+    ['gw1', 2, 2],
+    ['gw1', 7, 3],
+    ['gw2', 2, 3],
+  ])('of a browser is for the worker in its token: %s %s to %s', (label, issuer, worker) => {
+    const token = media(label, issuer).split('/').at(-1);
+    const headers = { 'sec-websocket-protocol': `patchbay.v1, token.3.1.2.${token}` };
+    const url = '/api/v1/web-calls/media';
+    expect(workerOf({ url, headers }, routing)).toBe(worker);
+    expect(workerOf({ url, headers: {} }, routing)).toBe(1);
   });
 
   it.each([
@@ -59,8 +87,8 @@ describe('an upgrade', () => {
   ])('%s is refused', (_what, facts) => {
     const { api } = wires(3, new FakeClock());
     const { socket, answer } = connection();
-    const request = Object.assign(asked(`${MEDIA}1/2/3/w2-abc`), facts);
-    routeUpgrades(api, workers)(request, socket, Buffer.alloc(0));
+    const request = Object.assign(asked(ON_TWO), facts);
+    routeUpgrades(api, routing)(request, socket, Buffer.alloc(0));
     expect(answer()).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
   });
 
@@ -69,8 +97,8 @@ describe('an upgrade', () => {
     const urls: unknown[] = [];
     links[2]?.onRequest('upgrade', async (body) => urls.push((body as { url: string }).url));
     const socket = new Socket();
-    routeUpgrades(api, workers)(asked(`${MEDIA}1/2/3/w2-abc`), socket, Buffer.alloc(0));
-    expect(urls).toEqual([`${MEDIA}1/2/3/w2-abc`]);
+    routeUpgrades(api, routing)(asked(ON_TWO), socket, Buffer.alloc(0));
+    expect(urls).toEqual([ON_TWO]);
     expect(sockets.at(-1)).toBe(socket);
   });
 
@@ -78,7 +106,7 @@ describe('an upgrade', () => {
     const { api, cut, sockets } = wires(3, new FakeClock());
     const server = createServer((socket) => {
       cut(2);
-      routeUpgrades(api, workers)(asked(`${MEDIA}1/2/3/w2-abc`), socket, Buffer.alloc(0));
+      routeUpgrades(api, routing)(asked(ON_TWO), socket, Buffer.alloc(0));
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const peer = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -91,12 +119,12 @@ describe('an upgrade', () => {
 
   it.each([
     ['/unknown', 'GET', '404 Not Found'],
-    [`${MEDIA}1/2/3/w2-abc`, 'POST', '405 Method Not Allowed'],
-    [`${MEDIA}1/2/3/w7-abc`, 'GET', '503 Service Unavailable'],
+    [ON_TWO, 'POST', '405 Method Not Allowed'],
+    [media('gw1', 7), 'GET', '503 Service Unavailable'],
   ])('to %s by %s is answered %s at once', (url, method, status) => {
     const { api, sockets } = wires(3, new FakeClock());
     const { socket, answer } = connection();
-    routeUpgrades(api, workers)(asked(url, method), socket, Buffer.alloc(0));
+    routeUpgrades(api, routing)(asked(url, method), socket, Buffer.alloc(0));
     expect(answer()).toMatch(new RegExp(`^HTTP/1.1 ${status}\r\n`));
     expect(answer()).toContain('Connection: close\r\n');
     expect(socket.writableEnded).toBe(true);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
 import { API } from '../../src/cluster/ipc-message.ts';
-import { type CallWorker, LOAD_MS, serveWorkerCalls } from '../../src/cluster/worker-calls.ts';
+import { LOAD_MS, serveWorkerCalls } from '../../src/cluster/worker-calls.ts';
 import { WorkerDirectory } from '../../src/cluster/worker-directory.ts';
-import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { formPost } from '../telephony/provider/provider-request.ts';
+import { fakeWorker } from './fake-call-worker.ts';
 import { wires } from './linked-channels.ts';
 
 const request = formPost('https://gw.example.com/x', 'CallSid=CA1&To=%2B1', {});
@@ -16,51 +16,11 @@ function startWorkers() {
   const [, first, second] = made.links as [IpcChannel, IpcChannel, IpcChannel];
   const others = new WorkerDirectory(made.api, { clock, gateway: 'host:/data' });
   const workers = [first, second].map((link) => {
-    const worker = fakeWorker(link.number);
+    const worker = fakeWorker(link.address);
     return { ...serveWorkerCalls(link, worker, clock), worker, link };
   });
   clock.advance(0);
   return { ...made, clock, others, workers };
-}
-
-type FakeWorker = { -readonly [K in keyof CallWorker]: CallWorker[K] };
-
-function fakeWorker(number: number): FakeWorker {
-  const reply = (words: unknown[]) => ({
-    status: 200,
-    contentType: 'text/xml',
-    body: JSON.stringify([number, ...words]),
-  });
-  return {
-    calls: 0,
-    activeCalls: 0,
-    takesCalls: true,
-    stt: null,
-    applications: [],
-    start: async ({ phoneNumber }) => ({ runId: String(number), runName: phoneNumber }),
-    startTest: async ({ workflowId }) => ({ runId: String(number), runName: workflowId }),
-    place: async ({ to }) => (to === '+1' ? 'placed' : 'put-off'),
-    outcomeAfterCrash: async (runId) => (runId === '9' ? 'there' : 'busy'),
-    examine: async ({ numbers, publicUrl, organizationId, configurationId, ...rest }) => [
-      {
-        key: `${organizationId}/${configurationId} ${Object.keys(rest).join()}`,
-        title: publicUrl,
-        verdict: 'pass',
-        message: numbers.join(),
-        advice: null,
-      },
-    ],
-    wakePbxs: () => undefined,
-    inbound: async ({ rawBody, form }, workflowId) =>
-      reply([rawBody.toString(), form['CallSid'], workflowId]),
-    answerAgain: async (runId) => runId === '9',
-    answer: async (name, runId) => reply([name, runId]),
-    event: () => Promise.reject(new GatewayError('WEBHOOK_SIGNATURE')),
-    accountEvent: async (name, { rawBody }) => reply([name, rawBody.toString()]),
-    hangUp: () => Promise.reject(new GatewayError('RUN_NOT_FOUND')),
-    sendDigits: ({ digits }) =>
-      digits === '12#' ? Promise.resolve() : Promise.reject(new GatewayError('CALL_NOT_TALKING')),
-  };
 }
 
 describe('the call workers', () => {
@@ -91,6 +51,41 @@ describe('the call workers', () => {
     clock.advance(LOAD_MS);
     expect(others.takesCalls).toBe(false);
     expect(others.leastLoaded()).toBe(two);
+  });
+
+  it('take calls over a PBX where they may dial, the one with the fewest first', () => {
+    const { others, workers, clock } = startWorkers();
+    const [one, two] = [others.byNode('host:/data#1'), others.byNode('host:/data#2')];
+    for (const { worker } of workers.slice(0, 1)) worker.pbxs = ['7', '8'];
+    for (const { worker } of workers.slice(1)) worker.pbxs = ['8'];
+    clock.advance(LOAD_MS);
+    expect([0, 0, 0].map(() => others.forPbx('8'))).toEqual([one, two, one]);
+    expect([0, 0].map(() => others.forPbx('7'))).toEqual([one, one]);
+    for (const { worker } of workers.slice(0, 1)) worker.takesCalls = false;
+    clock.advance(LOAD_MS);
+    expect([0, 0].map(() => others.forPbx('8'))).toEqual([two, two]);
+    // The one with the connections says why it takes none.
+    expect(others.forPbx('7')).toBe(one);
+  });
+
+  it('with PBXs hear of the loads of all that are not late', () => {
+    const { links, others, workers, clock } = startWorkers();
+    const heard: unknown[] = [];
+    links[1]?.onNotification('pbx-loads', (body) => heard.push(body));
+    clock.advance(LOAD_MS);
+    expect(heard).toEqual([]);
+    for (const { worker } of workers.slice(0, 1)) worker.applications = ['branch'];
+    for (const { worker } of workers.slice(1)) worker.calls = 3;
+    clock.advance(LOAD_MS);
+    others.byNode('host:/data#1');
+    clock.advance(LOAD_MS);
+    expect(heard.at(-1)).toEqual([
+      { worker: 1, calls: 0, takesCalls: true },
+      { worker: 2, calls: 3, takesCalls: true },
+    ]);
+    for (const { stop } of workers.slice(1)) stop();
+    clock.advance(10 * LOAD_MS);
+    expect(heard.at(-1)).toEqual([{ worker: 1, calls: 0, takesCalls: true }]);
   });
 
   it('are known by the applications of their PBXs, also to an API process that is new', () => {

@@ -12,7 +12,7 @@ import { quietLog } from '../fakes/quiet-log.ts';
 
 const number = processIn(process.argv) ?? 0;
 const { log } = quietLog();
-const channel = supervisorTransport(clock, () => process.exit(1));
+const channel = supervisorTransport({ clock, log }, () => process.exit(1));
 const link = new IpcChannel(number, channel, { clock, log });
 const epoch = gatewayEpoch(link);
 let known: string | null = null;

@@ -8,7 +8,6 @@ import type { StartCall } from '../../src/call/start/setup/call-start.ts';
 import type { PooledWorker, WorkerPool } from '../../src/cluster/worker-pool.ts';
 import { WorkerRouter } from '../../src/cluster/worker-router.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { createMediaTokens } from '../../src/transport/media-token.ts';
 import {
   ACCOUNT,
   CALL,
@@ -20,6 +19,7 @@ import {
 } from '../call/call-harness.ts';
 import { configurePbx } from '../call/start/inbound/pbx-harness.ts';
 import { deferred } from '../fakes/deferred.ts';
+import { mediaTokens } from '../fakes/media-tokens.ts';
 
 const held = withCallHarness();
 const nodeOf = (worker: number): string => `host:/data#${worker}`;
@@ -43,6 +43,8 @@ function withWorkers(harness: CallHarness) {
     busy: deferred(),
 
     isSingle: false,
+    /** Configurations whose PBX a worker was looked for. */
+    pbxs: [] as string[],
     /** Attempts to read an owner that fail. */
     ownersAway: 0,
     /** Whether each request takes longer than its deadline. */
@@ -51,9 +53,9 @@ function withWorkers(harness: CallHarness) {
   };
   at.busy.resolve();
   const control = (number: number): CallControl => {
-    const { log, clock, random } = deps;
+    const { log, clock } = deps;
     const node = nodeOf(number);
-    const adopt = async (id: string) => {
+    const takeOver = async (id: string) => {
       await owned(harness, id, node);
       return undefined;
     };
@@ -64,9 +66,9 @@ function withWorkers(harness: CallHarness) {
     return createCallControl(
       withClosing({
         ...deps,
-        store: { ...deps.store, runs: { ...runs, adopt, owner } },
+        store: { ...deps.store, runs: { ...runs, takeOver, owner } },
         events: new EventLog({ sink: runs, clock, log }),
-        tokens: createMediaTokens({ clock, random, worker: number }),
+        tokens: mediaTokens({ clock, worker: number }),
       }),
     );
   };
@@ -88,11 +90,16 @@ function withWorkers(harness: CallHarness) {
           return started;
         }),
       startTest: (request) => ask('startTest', () => own.startTest(request)),
+      startWeb: (request) => ask('startWeb', () => own.startWeb(request)),
       inbound: (...from) => ask('inbound', () => own.inbound(...from)),
       answerAgain: (runId) => ask('answerAgain', () => own.answerAgain(runId)),
       answer: (...from) => ask('answer', () => own.answer(...from)),
+      resume: (...from) => ask('resume', () => own.resume(...from)),
+      resumeLeft: (runId) => ask('resumeLeft', () => own.resumeLeft(runId)),
       event: (...from) => ask('event', () => own.event(...from)),
       accountEvent: (...from) => ask('accountEvent', () => own.accountEvent(...from)),
+      runOfAccountEvent: (...from) =>
+        ask('runOfAccountEvent', () => own.runOfAccountEvent(...from)),
       sendDigits: (wanted) => ask('sendDigits', () => own.sendDigits(wanted)),
       hangUp: (wanted) => ask('hangUp', async () => void (await own.hangUp(wanted))),
       place: (dial) => ask('place', () => own.campaignCalls.placeClaimed(dial)),
@@ -103,6 +110,11 @@ function withWorkers(harness: CallHarness) {
   const both = { 1: pooled(1), 2: pooled(2) };
   const workers: WorkerPool = {
     leastLoaded: () => (at.idlest === 1 || at.idlest === 2 ? both[at.idlest] : undefined),
+    forInbound: () => workers.leastLoaded(),
+    forPbx: (configurationId) => {
+      at.pbxs.push(configurationId);
+      return both[1];
+    },
     pbxWorker: () => both[1],
     get isSingle() {
       return at.isSingle;
@@ -135,6 +147,19 @@ const answering = (runId: string, token?: string) =>
 const reporting = (runId: string, status: string, n = 1) =>
   signed(url('status-callback', runId), form(status, n));
 
+const resuming = (runId: string, token?: string) =>
+  signed(url('resume', runId), form('in-progress'), token);
+
+/** A call that worker 2 holds; the next one would go to worker 1. */
+async function heldByTwo() {
+  const harness = await held.harness.prepare();
+  const { callService, at } = withWorkers(harness);
+  at.idlest = 2;
+  const { runId } = await callService.start(wish(harness));
+  at.idlest = 1;
+  return { harness, callService, at, runId };
+}
+
 const wish = (harness: CallHarness, idempotencyKey: string | null = null): StartCall => ({
   organizationId: harness.at.owner.organizationId,
   apiKeyId: '7',
@@ -163,6 +188,25 @@ describe('webhooks of a gateway with one worker', () => {
   });
 });
 
+it('an event whose route names no run goes to the worker with its call', async () => {
+  const harness = await held.harness.prepare();
+  const { callService, at } = withWorkers(harness);
+  at.idlest = 2;
+  const { runId } = await callService.start(wish(harness));
+  at.idlest = 1;
+  const cdr = `${PUBLIC_URL}/api/v1/telephony/twilio/cdr`;
+  await callService.accountEvent('twilio', signed(cdr, form('busy')));
+  expect(at.asked).toEqual(['2 start', '1 runOfAccountEvent', '2 event']);
+  expect(await harness.run(runId)).toMatchObject({ state: 'completed', disposition: 'busy' });
+  const forged = signed(cdr, form('busy'), 'another token');
+  await expect(callService.accountEvent('twilio', forged)).rejects.toMatchObject({
+    code: 'WEBHOOK_SIGNATURE',
+  });
+  at.isSingle = true;
+  await callService.accountEvent('twilio', signed(cdr, form('busy').replace(CALL, 'CA0')));
+  expect(at.asked.at(-1)).toBe('1 accountEvent');
+});
+
 describe('a call that a client starts', () => {
   it('is dialled, answered and followed by one worker', async () => {
     const harness = await held.harness.prepare();
@@ -172,7 +216,7 @@ describe('a call that a client starts', () => {
     at.idlest = 1;
     await callService.event('twilio', runId, reporting(runId, 'ringing'));
     expect((await callService.answer('twilio', runId, answering(runId))).body).toContain(
-      `/${runId}/w2-`,
+      `/${runId}/gw1.2-`,
     );
     await callService.event('twilio', runId, reporting(runId, 'in-progress', 2));
     expect(controls.map(({ calls }) => calls)).toEqual([0, 1]);
@@ -275,7 +319,7 @@ describe('a call whose worker has died', () => {
     const { runId } = await callService.start(wish(harness));
     at.there = [2];
     at.idlest = 2;
-    expect((await callService.answer('twilio', runId, answering(runId))).body).toContain('/w2-');
+    expect((await callService.answer('twilio', runId, answering(runId))).body).toContain('/gw1.2-');
     at.there = [];
     at.idlest = 0;
     const { status, body } = await callService.answer('twilio', runId, answering(runId));
@@ -314,7 +358,7 @@ describe('an inbound call', () => {
     await harness.until(() => at.asked.length > 0);
     await harness.pass(10_000);
     at.busy.resolve();
-    expect((await answering).body).toContain('/w1-');
+    expect((await answering).body).toContain('/gw1.1-');
     expect(at.asked).toEqual(['1 inbound']);
   });
 
@@ -328,7 +372,7 @@ describe('an inbound call', () => {
     await harness.pass(3_900);
     expect(at.asked).toEqual(['1 inbound']);
     await harness.pass(100);
-    expect((await answering).body).toContain('/w2-');
+    expect((await answering).body).toContain('/gw1.2-');
     expect(at.asked).toEqual(['1 inbound', '2 inbound']);
     at.busy.reject(new GatewayError('WORKER_GONE', { worker: 1 }));
   });
@@ -344,7 +388,7 @@ describe('an inbound call', () => {
     await harness.pass(4_000);
     await harness.until(() => at.asked.length > 1);
     at.busy.resolve();
-    expect((await answering).body).toContain('/w1-');
+    expect((await answering).body).toContain('/gw1.1-');
     expect(at.asked).toEqual(['1 inbound', '2 inbound']);
   });
 });
@@ -364,6 +408,94 @@ describe('a call that a killed process had not answered', () => {
   });
 });
 
+describe('a provider that asks after the media of a call', () => {
+  it('is answered by the worker that holds the call, whichever has fewest', async () => {
+    const { callService, at, runId } = await heldByTwo();
+    const { body } = await callService.resume('twilio', runId, resuming(runId));
+    expect(body).toContain('<Hangup');
+    expect(at.asked).toEqual(['2 start', '2 resume']);
+  });
+
+  it('is answered by another worker if the holder is gone, and after 4 s if it does not answer', async () => {
+    const { harness, callService, at, runId } = await heldByTwo();
+    at.there = [1];
+    expect((await callService.resume('twilio', runId, resuming(runId))).status).toBe(200);
+    expect(at.asked).toEqual(['2 start', '2 resume', '1 resume']);
+    await owned(harness, runId, nodeOf(1));
+    at.there = [1, 2];
+    at.idlest = 2;
+    at.busy = deferred();
+    const answer = callService.resume('twilio', runId, resuming(runId));
+    await harness.until(() => at.asked.length === 4);
+    await harness.pass(3_900);
+    expect(at.asked.slice(3)).toEqual(['1 resume']);
+    await harness.pass(100);
+    expect((await answer).status).toBe(200);
+    expect(at.asked.slice(3)).toEqual(['1 resume', '2 resume']);
+    at.busy.resolve();
+  });
+
+  it('is answered by any worker if the holder is of a gateway that cannot be reached', async () => {
+    const { harness, callService, at, runId } = await heldByTwo();
+    await owned(harness, runId, 'far:/data#1');
+    await callService.resume('twilio', runId, resuming(runId));
+    expect(at.asked).toEqual(['2 start', '1 resume']);
+  });
+
+  it('is told that the call cannot go on if there is no worker', async () => {
+    const { callService, at, runId } = await heldByTwo();
+    at.there = [];
+    at.idlest = 0;
+    const { status, body } = await callService.resume('twilio', runId, resuming(runId));
+    expect(status).toBe(200);
+    expect(body).toContain('something went wrong on our side');
+    expect(body).toContain('<Hangup/>');
+    expect(at.waits).toBe(1);
+  });
+
+  it('learns nothing of a run that is not there, of a PBX or for a forged request', async () => {
+    const { callService, at, runId } = await heldByTwo();
+    const unknown = { code: 'RUN_NOT_FOUND' };
+    const gone = callService.resume('twilio', '999999', resuming('999999'));
+    await expect(gone).rejects.toMatchObject(unknown);
+    await expect(callService.resume('ari', runId, resuming(runId))).rejects.toMatchObject(unknown);
+    const forged = callService.resume('twilio', runId, resuming(runId, 'another token'));
+    await expect(forged).rejects.toMatchObject({ code: 'WEBHOOK_SIGNATURE' });
+    // The worker's refusal is final: no other one is asked.
+    expect(at.asked).toEqual(['2 start', '1 resume', '2 resume']);
+  });
+});
+
+describe('a call of a dead process whose provider keeps it', () => {
+  it('is left to the worker that holds it by now', async () => {
+    const { callService, at, runId } = await heldByTwo();
+    expect(await callService.resumeLeft(runId)).toBe(true);
+    expect(at.asked).toEqual(['2 start']);
+  });
+
+  it('goes on at one worker only, which says whether it does', async () => {
+    const { harness, callService, at, runId } = await heldByTwo();
+    await owned(harness, runId, 'host:/data');
+    expect(await callService.resumeLeft(runId)).toBe(false);
+    expect(at.asked).toEqual(['2 start', '1 resumeLeft']);
+    at.isSlow = true;
+    await expect(callService.resumeLeft(runId)).rejects.toMatchObject({ code: 'TIMED_OUT' });
+    expect(at.asked).toEqual(['2 start', '1 resumeLeft', '1 resumeLeft']);
+  });
+
+  it('does not go on without a worker, and says so', async () => {
+    const { harness, callService, at, runId } = await heldByTwo();
+    await owned(harness, runId, 'host:/data');
+    at.idlest = 0;
+    const gone = { code: 'WORKER_GONE' };
+    await expect(callService.resumeLeft(runId)).rejects.toMatchObject(gone);
+    expect(at.waits).toBe(1);
+    await expect(callService.resumeLeft('999999')).rejects.toMatchObject(gone);
+    at.idlest = 1;
+    expect(await callService.resumeLeft('999999')).toBe(false);
+  });
+});
+
 describe('a call that talks', () => {
   it('has its keys pressed by its worker, once', async () => {
     const harness = await held.harness.prepare();
@@ -376,6 +508,20 @@ describe('a call that talks', () => {
     at.there = [1];
     await expect(press()).rejects.toMatchObject({ code: 'WORKER_GONE' });
     expect(at.asked).toEqual(['2 start', '2 sendDigits', '2 sendDigits']);
+  });
+
+  it('of a gateway that cannot be reached is sent no keys where only that gateway could, and says so', async () => {
+    const harness = await held.harness.prepare();
+    const { callService, at } = withWorkers(harness);
+    const { runId } = await callService.start(wish(harness));
+    await harness.at.sql(
+      "update runs set state = 'running', owner_node = 'far:/data#1' where id = $1",
+      [runId],
+    );
+    const { organizationId } = harness.at.owner;
+    const press = callService.sendDigits({ organizationId, runId, digits: '1' });
+    await expect(press).rejects.toMatchObject({ code: 'CALL_ELSEWHERE', retry: true });
+    expect(at.asked).toEqual(['1 start', '1 sendDigits']);
   });
 
   it('is hung up by its worker, and by another at the provider if it is gone', async () => {

@@ -123,8 +123,12 @@ describe('several workers', () => {
     const { ask } = supervised(2);
     await supervisor.start(EPOCH);
     const { pid } = who.parse(await ask(2, 'who'));
-    const url = '/api/v1/telephony/ws/1/2/3/w2-abc';
-    const route = routeUpgrades(supervisor.link, { numbers: [1, 2], ofApplication: () => 1 });
+    const url = '/api/v1/telephony/ws/1/2/3/of-two';
+    const route = routeUpgrades(supervisor.link, {
+      workers: { numbers: [1, 2], ofApplication: () => 1, nextNumber: () => 1 },
+      label: 'gw1',
+      signer: { verified: () => ({ label: 'gw1', worker: 2, untilMs: 0 }) },
+    });
     const server = createServer((socket) => {
       const request = Object.assign(new IncomingMessage(socket), {
         url,
@@ -255,7 +259,7 @@ describe('a process whose heap is exhausted', () => {
 
 describe('a process without a heartbeat', () => {
   it('is killed, counted and started again', async () => {
-    const { ask, lines } = supervised(1, 3_000);
+    const { ask, lines } = supervised(1, 7_000);
     await supervisor.start(EPOCH);
     const first = who.parse(await ask(API, 'who'));
     process.kill(first.pid, 'SIGSTOP');

@@ -31,6 +31,10 @@ export class GatewayRig {
     this.logFile = join(this.folder, 'gateway.log');
   }
 
+  get dataFolder(): string {
+    return join(this.folder, 'data');
+  }
+
   get gateway(): Gateway {
     if (this.#gateway === undefined) throw new Error('the gateway has not been started');
     return this.#gateway;
@@ -39,7 +43,7 @@ export class GatewayRig {
   /** With its first key. */
   async start(env: Record<string, string> = {}): Promise<ApiClient> {
     this.#options = {
-      dataFolder: join(this.folder, 'data'),
+      dataFolder: this.dataFolder,
       logFile: this.logFile,
       port: await freePort(),
       env: { PATCHBAY_STT: 'none', OPENAI_BASE_URL: '', OPENAI_API_KEY: '', ...env },

@@ -27,6 +27,12 @@ export interface GatewayOptions {
   /** Everything that the gateway prints goes here. */
   logFile: string;
   env?: Record<string, string>;
+  /** Where it listens. Default: 127.0.0.1. */
+  address?: string;
+  /** Checkout whose build runs. Default: the working directory. */
+  checkout?: string;
+  /** Command that runs the program, in a network namespace for example. Default: none. */
+  through?: readonly string[];
 }
 
 export class Gateway {
@@ -40,16 +46,19 @@ export class Gateway {
   #exitCode: number | null | undefined;
 
   private constructor(options: GatewayOptions) {
-    this.url = `http://127.0.0.1:${options.port}`;
+    const { address = '127.0.0.1', through = [] } = options;
+    this.url = `http://${address}:${options.port}`;
     this.#key = new Promise((resolve) => {
       this.#foundKey = resolve;
     });
     mkdirSync(dirname(options.logFile), { recursive: true });
     const log = createWriteStream(options.logFile, { flags: 'a' });
-    this.#child = spawn(process.execPath, ['dist/main.js'], {
+    const [program = process.execPath, ...args] = [...through, process.execPath, 'dist/main.js'];
+    this.#child = spawn(program, args, {
+      ...(options.checkout !== undefined && { cwd: options.checkout }),
       env: {
         ...process.env,
-        PATCHBAY_HOST: '127.0.0.1',
+        PATCHBAY_HOST: address,
         PATCHBAY_PORT: String(options.port),
         PATCHBAY_PUBLIC_URL: this.url,
         PATCHBAY_DATA: options.dataFolder,
@@ -109,6 +118,10 @@ export class Gateway {
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;
+  }
+
+  get hasExited(): boolean {
+    return this.#exitCode !== undefined;
   }
 
   /** Resolves when it ends, for any reason. */

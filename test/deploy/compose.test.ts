@@ -9,10 +9,11 @@ import { Ajv } from 'ajv';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { modelConfigurationIn } from '../../src/api/model-configurations/model-configuration-schema.ts';
-import { readConfig, settings } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
 import { storableService } from '../../src/model/speech-services/service-rows.ts';
+import { settings } from '../../src/settings.ts';
 import {
-  composeText,
+  COMPOSE,
   FILLED,
   readCompose,
   readEnvFile,
@@ -20,6 +21,7 @@ import {
   variablesOf,
 } from './compose-file.ts';
 
+const composeText = readFileSync(COMPOSE, 'utf8');
 const example = readFileSync('deploy/.env.example', 'utf8');
 const compose = readCompose(FILLED);
 const services = Object.entries(compose.services);

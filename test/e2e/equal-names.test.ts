@@ -10,13 +10,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { z } from 'zod';
 import { ApiClient } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
-import { inbound, OWN_NUMBER } from '../demo/scenario.ts';
+import { OWN_NUMBER } from '../demo/scenario.ts';
 import { setUp } from '../demo/two-calls.ts';
 import { freePort } from '../fakes/free-port.ts';
-import type { FakeCall } from '../fakes/twilio/fake-call.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
 import { engines, startServer, type TestServer } from '../store/databases.ts';
+import { onDatabase } from './database-gateway.ts';
+import { PlacedCalls } from './placed-calls.ts';
 
 const CALLS = 20;
 const POLL = { timeout: 30_000, interval: 100 };
@@ -51,28 +52,15 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
   let database: Client;
   let first: Gateway;
   let twilio: FakeTwilio;
-  let calls: FakeCall[] = [];
-  /** The run before those of the calls. */
-  let before = '0';
+  let calls: PlacedCalls;
 
-  const options = async (name: string, env: Record<string, string> = {}) => ({
-    dataFolder: join(folder, name),
-    logFile: join(folder, `${name}.log`),
-    port: await freePort(),
-    env: {
-      DATABASE_URL: server.url,
-      PATCHBAY_WORKERS: String(n),
-      PATCHBAY_SECRET_KEYS: '11'.repeat(32),
-      PATCHBAY_CALL_LIMIT: '100',
-      PATCHBAY_LOAD_LIMIT: '0',
-      PATCHBAY_DELAY_LIMIT_MS: '0',
-      PATCHBAY_STALL_SECONDS: '0',
-      PATCHBAY_STT: 'none',
-      OPENAI_BASE_URL: '',
-      OPENAI_API_KEY: '',
-      ...env,
-    },
-  });
+  const options = (name: string, env: Record<string, string> = {}) =>
+    onDatabase({
+      databaseUrl: server.url,
+      folder,
+      name,
+      env: { PATCHBAY_WORKERS: String(n), ...env },
+    });
   let firstOptions: Awaited<ReturnType<typeof options>>;
 
   beforeAll(async () => {
@@ -93,6 +81,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
     });
     database = new Client({ connectionString: server.url });
     await database.connect();
+    calls = new PlacedCalls({ twilio, database });
   }, 120_000);
 
   afterAll(async () => {
@@ -103,35 +92,9 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function placeCalls(): Promise<void> {
-    const { rows } = await database.query<{ id: string }>(
-      'select coalesce(max(id), 0) id from runs',
-    );
-    before = rows[0]?.id ?? '0';
-    calls = await Promise.all(
-      Array.from({ length: CALLS }, () =>
-        twilio.placeInboundCall({ from: inbound.callerNumber, to: OWN_NUMBER }),
-      ),
-    );
-    await vi.waitFor(async () => {
-      expect(calls.filter(({ heard }) => heard.length === 0)).toEqual([]);
-      expect(await runs()).toEqual({ running: CALLS });
-    }, POLL);
-  }
-
   async function leave(): Promise<void> {
     await Promise.all(started.splice(0).map((each) => each.kill()));
-    for (const call of calls) call.hangUp();
-  }
-
-  /** How many runs of the calls are in which state, those that are over by their disposition. */
-  async function runs(): Promise<Record<string, number>> {
-    const { rows } = await database.query<{ state: string; runs: number }>(
-      `select coalesce(disposition, state) as state, count(*)::int as runs
-       from runs where id > $1 group by 1`,
-      [before],
-    );
-    return Object.fromEntries(rows.map((row) => [row.state, row.runs]));
+    calls.hangUp();
   }
 
   async function nameOfFirst(): Promise<string> {
@@ -146,11 +109,11 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
   }
 
   async function expectAllLive(): Promise<void> {
-    expect(await runs()).toEqual({ running: CALLS });
-    expect(calls.filter(({ isOver }) => isOver)).toEqual([]);
-    const heardMs = calls.map(({ mediaMs }) => mediaMs);
+    expect(await calls.runs()).toEqual({ running: CALLS });
+    expect(calls.open).toHaveLength(CALLS);
+    const heardMs = calls.all.map(({ mediaMs }) => mediaMs);
     await expect
-      .poll(() => calls.every(({ mediaMs }, index) => mediaMs > (heardMs[index] ?? 0)), POLL)
+      .poll(() => calls.all.every(({ mediaMs }, index) => mediaMs > (heardMs[index] ?? 0)), POLL)
       .toBe(true);
   }
 
@@ -166,7 +129,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
     let aheadSinceMs = 0;
 
     beforeAll(async () => {
-      await placeCalls();
+      await calls.place(CALLS);
       const preload = pathToFileURL('test/e2e/skewed-clock.mjs').href;
       const skewed = { NODE_OPTIONS: `--import ${preload}`, SKEW_MS: String(SKEW_MS) };
       started.push(await Gateway.start(await options('ahead', skewed)));
@@ -205,7 +168,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
   });
 
   describe('that is suspended, dies or is replaced', () => {
-    beforeEach(placeCalls, 60_000);
+    beforeEach(() => calls.place(CALLS), 60_000);
     afterEach(leave);
 
     it.runIf(n > 1)(
@@ -226,8 +189,8 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
       await first.kill();
       first = await Gateway.start(firstOptions);
       expect(waited(firstOptions.logFile)).toBeLessThan(AT_ONCE_MS_MAX);
-      expect(await runs()).toEqual({ unexpected_error: CALLS });
-      await expect.poll(() => calls.filter(({ isOver }) => !isOver), POLL).toEqual([]);
+      expect(await calls.runs()).toEqual({ unexpected_error: CALLS });
+      await expect.poll(() => calls.open, POLL).toEqual([]);
     }, 60_000);
 
     it.runIf(n === 0)(
@@ -247,7 +210,7 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
           expect(after?.epoch).toBe(before?.epoch);
           expect(after?.seen_at).not.toEqual(before?.seen_at);
         }, POLL);
-        expect(await runs()).toEqual({ unexpected_error: CALLS });
+        expect(await calls.runs()).toEqual({ unexpected_error: CALLS });
         await Promise.all(started.splice(0).map((each) => each.stop()));
         first = await Gateway.start(firstOptions);
       },
@@ -259,8 +222,8 @@ describe.runIf(engines().includes('server')).each([0, 2])('beside a gateway of %
       const elsewhere = await options('heir', { PATCHBAY_NODE: await nameOfFirst() });
       first = await Gateway.start(elsewhere);
       expect(waited(elsewhere.logFile)).toBeLessThanOrEqual(HEIR_MS_MAX);
-      expect(await runs()).toEqual({ unexpected_error: CALLS });
-      await expect.poll(() => calls.filter(({ isOver }) => !isOver), POLL).toEqual([]);
+      expect(await calls.runs()).toEqual({ unexpected_error: CALLS });
+      await expect.poll(() => calls.open, POLL).toEqual([]);
     }, 60_000);
   });
 });

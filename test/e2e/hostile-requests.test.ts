@@ -107,10 +107,13 @@ describe.each([1, 0])('a gateway with %i workers', (workers) => {
     expect(frame[0]).toBe(0x88);
   });
 
-  it('leads a browser to its documentation, and tells it what it may do', async () => {
-    for (const path of ['/', '/api/v1']) {
+  it('leads a browser to its console and its documentation, and tells it what it may do', async () => {
+    for (const [path, home] of [
+      ['/', '/console/'],
+      ['/api/v1', '/docs'],
+    ] as const) {
       const { status, headers } = await ask(path);
-      expect([status, headers.get('location')]).toEqual([302, '/docs']);
+      expect([status, headers.get('location')]).toEqual([302, home]);
     }
     for (const path of ['/docs/', '/api/v1/files/recordings/1.wav', '/nothing']) {
       const { headers } = await ask(path);

@@ -60,6 +60,8 @@ export interface OwnGatewayOptions {
   services?: 'fake' | undefined;
   /** Whether the primary ones can be broken. */
   isBreakable?: boolean;
+  /** Checkout whose build runs. Default: this one. */
+  checkout?: string;
 }
 
 /** A fresh gateway with an agent for the scenario. Needs the build. */
@@ -78,6 +80,7 @@ export async function startOwnGateway(options: OwnGatewayOptions): Promise<LoadT
     logFile,
     port: await freePort(),
     env: environmentOf(options, { server, services }),
+    ...(options.checkout !== undefined && { checkout: options.checkout }),
   });
   const pid = gateway.pid ?? 0;
   let remote: LoadTarget | undefined;
@@ -183,10 +186,7 @@ export async function useGateway(options: {
       series,
       agent: { api, apiKey, workflowId },
       services,
-      stop: async () => {
-        await remove();
-        await close();
-      },
+      stop: () => remove().finally(close),
     };
   } catch (error) {
     await close();

@@ -4,7 +4,11 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type AdminMode, type AdminPlan, adminPlan } from '../../src/cli/asterisk-files.ts';
+import {
+  type AdminMode,
+  type AdminPlan,
+  adminPlan,
+} from '../../src/telephony/registry/asterisk-files.ts';
 import { type Account, ask, type Reply } from '../fakes/asterisk/scenarios/ari-session.ts';
 import { until } from './waiting.ts';
 

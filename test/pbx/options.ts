@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ADMIN_MODES, type AdminMode } from '../../src/cli/asterisk-files.ts';
+import { ADMIN_MODES, type AdminMode } from '../../src/telephony/registry/asterisk-files.ts';
 import type { Account } from '../fakes/asterisk/scenarios/ari-session.ts';
 
 export interface PbxOptions {
@@ -16,6 +16,8 @@ export interface PbxOptions {
   /** Parts of names of rows; empty: all. */
   features: readonly string[];
   keep: boolean;
+  /** Call workers of the gateway. */
+  workers: number;
 }
 
 const SIP_PORT = 5_060;
@@ -36,6 +38,7 @@ export function pbxOptions(
       modes: { type: 'string', default: ADMIN_MODES.join(',') },
       features: { type: 'string', default: '' },
       keep: { type: 'boolean', default: false },
+      workers: { type: 'string', default: '1' },
     },
   });
   const account = accountOf(values['ari-url']);
@@ -55,13 +58,16 @@ export function pbxOptions(
       `no SIP client: "${values.sipp}" is no program (Debian: sip-tester); --sipp PATH`,
     (wanted.length === 0 || noModes.length > 0) &&
       `--modes: ${quoted(noModes)} none of ${ADMIN_MODES.join(', ')}`,
+    !/^[1-9]\d?$/.test(values.workers) && `--workers: "${values.workers}" is no number of workers`,
     noFeatures.length > 0 &&
       `--features: ${quoted(noFeatures)} part of no row's name: ${rows.join('; ')}`,
   ].filter((each) => each !== false);
   if (account === undefined || sipp === undefined || missing.length > 0) return { missing };
   const [host = '', port] = values.sip.split(':');
   const sip = { host, port: Number(port ?? SIP_PORT) };
-  return { options: { account, files, sipp, sip, modes, features, keep: values.keep } };
+  const { keep } = values;
+  const workers = Number(values.workers);
+  return { options: { account, files, sipp, sip, modes, features, keep, workers } };
 }
 
 function partsOf(list: string): string[] {

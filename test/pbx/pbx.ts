@@ -3,7 +3,7 @@
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { AdminMode } from '../../src/cli/asterisk-files.ts';
+import type { AdminMode } from '../../src/telephony/registry/asterisk-files.ts';
 import { AsteriskSide, INCLUDED, MEDIA_MODULE } from './asterisk-side.ts';
 import { type PbxOptions, pbxOptions } from './options.ts';
 import { ROWS } from './rows/all-rows.ts';
@@ -62,7 +62,7 @@ async function tryMode(
   let stage: Stage;
   try {
     const place = { sipp: options.sipp, ...options.sip, folder };
-    stage = await Stage.open({ mode, place, pbx, folder });
+    stage = await Stage.open({ mode, place, pbx, folder, workers: options.workers });
     if (!(await pbx.isConfigured())) throw new Error(notIncluded(options.files));
   } catch (error) {
     return [told({ mode, feature: 'set-up' }, 'FAILED', String(error))];

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { AdminMode } from '../../src/cli/asterisk-files.ts';
+import type { AdminMode } from '../../src/telephony/registry/asterisk-files.ts';
 import { ApiClient, type RunDetail } from '../demo/api-client.ts';
 import { Gateway } from '../demo/gateway.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -31,6 +31,8 @@ export interface StageOptions {
   place: SipPlace;
   pbx: AsteriskSide;
   folder: string;
+  /** Call workers of the gateway. */
+  workers: number;
 }
 
 export class Stage {
@@ -89,6 +91,7 @@ export class Stage {
       logFile: logFileOf(options),
       env: {
         PATCHBAY_STT: 'none',
+        PATCHBAY_WORKERS: String(options.workers),
         OPENAI_BASE_URL: '',
         OPENAI_API_KEY: '',
         ...(mode === 'server' && OTHER_MACHINE_ENV),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readWav } from '../../src/audio/wav.ts';
 import type { GatewayError } from '../../src/errors/gateway-error.ts';
-import { Recorder } from '../../src/pipeline/recorder.ts';
+import { Recorder, recordingBytesOf } from '../../src/pipeline/recorder.ts';
 import { MemoryRecording } from '../fakes/call/memory-recording.ts';
 
 function start() {
@@ -52,6 +52,33 @@ describe('the recording', () => {
     expect(caller.length).toBeGreaterThanOrEqual(8_000 * 8.5);
     expect(caller[8_000 * 5]).toBe(1);
     expect(file.bytes.readUInt32LE(40)).toBeLessThanOrEqual(file.bytes.length - 44);
+  });
+
+  it('goes on in the file of a killed process, behind a silence', async () => {
+    const { file, recorder } = start();
+    for (let atMs = 0; atMs < 3_000; atMs += 20) {
+      recorder.caller(frame(7), atMs);
+      recorder.tick(atMs + 20);
+    }
+    file.skip(recordingBytesOf(5_001) - file.bytes.length);
+    const faults: GatewayError[] = [];
+    const continued = { startMs: 5_500, writtenMs: 5_001 };
+    const next = new Recorder({ file, continued, onFault: (error) => faults.push(error) });
+    expect(channels(file).caller.length).toBe(5_001 * 8);
+    for (let atMs = 0; atMs < 4_000; atMs += 20) {
+      next.caller(frame(9), atMs);
+      next.agent(frame(5), 160, atMs);
+      next.tick(atMs + 20);
+    }
+    const summary = await next.close(4_000);
+    expect(summary).toEqual({ seconds: 9.5, bytes: recordingBytesOf(9_500) });
+    const { caller, agent } = channels(file);
+    expect([caller.indexOf(7), caller.indexOf(9), agent.indexOf(5)]).toEqual([0, 44_000, 44_000]);
+    expect(caller.lastIndexOf(7)).toBeLessThan(24_000);
+    expect([caller.lastIndexOf(9), agent.lastIndexOf(5)]).toEqual([75_999, 75_999]);
+    expect(caller.subarray(24_000, 44_000).every((sample) => sample === 0)).toBe(true);
+    expect(caller.subarray(44_000).every((sample) => sample === 9)).toBe(true);
+    expect(faults).toEqual([]);
   });
 
   it('ends where the call ended, whatever was written of a later time', async () => {

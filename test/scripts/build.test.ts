@@ -27,6 +27,7 @@ beforeEach(() => {
   }
   for (const path of ['tsconfig.json', 'package-lock.json', 'src/main.ts']) file(path, '{}');
   file('scripts/bundle-packages.mjs', '');
+  file('scripts/build-console.mjs', '');
   const compiler = "const fs = require('node:fs'); fs.mkdirSync('dist', { recursive: true });";
   file('node_modules/typescript/bin/tsc', `${compiler} fs.writeFileSync('dist/main.js', '');`);
 });

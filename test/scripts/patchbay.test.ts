@@ -28,6 +28,7 @@ beforeEach(() => {
   }
   for (const path of ['tsconfig.json', 'package-lock.json', 'src/cli/cli.ts']) file(path, '{}');
   file('scripts/bundle-packages.mjs', '');
+  file('scripts/build-console.mjs', '');
   file('scripts/extract-vad.mjs', "console.log('weights');");
 });
 

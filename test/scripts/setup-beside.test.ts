@@ -39,7 +39,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'patchbay-beside-'));
   for (const script of SCRIPTS) cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   speechPackages({});
-  for (const script of ['bundle-packages', 'extract-vad', 'build-native'])
+  for (const script of ['bundle-packages', 'build-console', 'extract-vad', 'build-native'])
     file(`scripts/${script}.mjs`, '');
   file('src/main.ts', 'one');
   file('package-lock.json', JSON.stringify({ packages: { 'node_modules/zod': { version: '4' } } }));

@@ -33,6 +33,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'patchbay-setup-'));
   for (const script of SCRIPTS) cpSync(`scripts/${script}`, join(folder, 'scripts', script));
   file('scripts/bundle-packages.mjs', '');
+  file('scripts/build-console.mjs', '');
   file('scripts/extract-vad.mjs', '');
   file('src/main.ts', 'one');
   lock({ 'node_modules/zod': zod, 'node_modules/tsx': tsx });

@@ -19,7 +19,7 @@ export type EngineName = 'embedded' | 'server';
 export const TEST_CACHE = join(process.env[LASTING_FOLDER] ?? tmpdir(), 'patchbay-test-cache');
 const SERVER_START_MS_MAX = 15_000;
 /** Nobody: PostgreSQL refuses to run as root. */
-const UNPRIVILEGED_ID = 65_534;
+export const UNPRIVILEGED_ID = 65_534;
 /** Runs a server until the tests let go of its standard input, be it that they were killed. */
 const UNTIL_STDIN_ENDS = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server';
 
@@ -93,8 +93,11 @@ export interface TestServer {
   stop: () => Promise<void>;
 }
 
-/** `kept`: a folder in which its data stay. */
-export async function startServer(kept?: string): Promise<TestServer> {
+/** `kept`: a folder in which its data stay. `settings`: further arguments of the server. */
+export async function startServer(
+  kept?: string,
+  settings: readonly string[] = [],
+): Promise<TestServer> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given !== undefined) return schemaOf(given);
   const binaries = serverBinaries();
@@ -106,7 +109,7 @@ export async function startServer(kept?: string): Promise<TestServer> {
   if (process.getuid?.() === 0) chownSync(folder, UNPRIVILEGED_ID, UNPRIVILEGED_ID);
   const cluster = join(folder, 'data');
   if (!existsSync(cluster)) makeCluster(binaries, cluster, identity);
-  const arguments_ = ['-D', cluster, '-k', folder, '-c', 'listen_addresses=', '-F'];
+  const arguments_ = ['-D', cluster, '-k', folder, '-c', 'listen_addresses=', '-F', ...settings];
   const server = spawn(
     '/bin/sh',
     [

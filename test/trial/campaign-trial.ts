@@ -1,21 +1,24 @@
-// A campaign against the simulated callees, with the gateway killed in the middle again and again. What the gateway
-// says at the end is judged by the provider's ledger and by its own rows.
+// A campaign against the simulated callees, with a gateway killed in the middle again and again. What the gateways
+// say at the end is judged by the provider's ledger and by its own rows.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Client } from 'pg';
-import { Gateway } from '../demo/gateway.ts';
-import { freePort } from '../fakes/free-port.ts';
-import { type EngineName, startDatabase } from '../store/databases.ts';
+import type { EngineName } from '../store/databases.ts';
 import { CampaignClient, type Counters } from './campaign-client.ts';
 import { DutyCycle, type Share } from './duty-cycle.ts';
 import { judge, mostAtOnce, mostWithin, type Verdict } from './judge.ts';
 import { attemptRows, contactRows, openRuns, recount } from './rows.ts';
 import { SimulatedCallees } from './simulated-callees.ts';
+import { startTrialGateways, type TrialGateways } from './trial-gateways.ts';
 
 export interface TrialOptions {
   contacts: number;
+  /** Default: one. Several have a PostgreSQL server, a Redis and a balancer. */
+  gateways?: number;
+  /** Whose build several gateways run. Default: this checkout. */
+  checkout?: string;
   kills: number;
+  /** Times that Redis is killed, in the middle. Default: never. */
+  redisKills?: number;
   /** Calls of the campaign at a time. */
   concurrency: number;
   /** Calls of the campaign in a second. */
@@ -60,35 +63,21 @@ const AUTH_TOKEN = 'trial-token';
 const CALLERS = ['+14155550100', '+14155550101', '+14155550102'];
 const POLL_MS = 500;
 const SLOW_MS = 5_000;
-const TICKS_PER_SECOND = 100;
 
 export async function campaignTrial(options: TrialOptions): Promise<TrialReport> {
-  const database = await startDatabase(options.engine);
+  const { seed, gateways: count = 1, concurrency } = options;
   const callees = new SimulatedCallees({
     accountSid: ACCOUNT_SID,
     authToken: AUTH_TOKEN,
     numbers: CALLERS,
-    seed: options.seed,
+    seed,
   });
   const providerUrl = await callees.listen();
-  const { target, dataFolder } = database;
-  const gatewayOptions = {
-    dataFolder,
-    logFile: join(dataFolder, 'gateway.log'),
-    port: await freePort(),
-    env: {
-      PATCHBAY_CALL_LIMIT: String(options.concurrency + 50),
-      PATCHBAY_STT: 'none',
-      LOG_LEVEL: 'warn',
-      OPENAI_BASE_URL: '',
-      OPENAI_API_KEY: '',
-      ...(target.kind === 'server' ? { DATABASE_URL: target.url } : {}),
-    },
-  };
-  const held = { gateway: await Gateway.start(gatewayOptions) };
+  const callLimit = concurrency + 50;
+  const gateways = await startTrialGateways({ ...options, gateways: count, callLimit });
   let cycle: DutyCycle | undefined;
   try {
-    const client = new CampaignClient(held.gateway.url, await held.gateway.firstKey());
+    const client = new CampaignClient(gateways.url, gateways.apiKey);
     const campaignId = await client.setUp({
       providerUrl,
       accountSid: ACCOUNT_SID,
@@ -98,19 +87,13 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
       ...options,
     });
     const { share } = options;
-    cycle = share && new DutyCycle(() => held.gateway.pid, share);
+    cycle = share && new DutyCycle(() => gateways.pid, share);
     const startedMs = performance.now();
-    const restart = () => Gateway.start(gatewayOptions);
-    const cpuSeconds = await untilCompleted(options, {
-      held,
-      restart,
-      callees,
-      client,
-      campaignId,
-    });
+    await untilCompleted(options, { gateways, callees, client, campaignId });
     const seconds = (performance.now() - startedMs) / 1_000;
-    const log = readFileSync(gatewayOptions.logFile, 'utf8');
-    const connection = await database.connect();
+    const cpuSeconds = gateways.cpuSeconds();
+    const log = gateways.log();
+    const connection = await gateways.connect();
     try {
       const verdict = await verdictOf(connection, callees, options);
       const counters = await client.campaign(campaignId);
@@ -127,57 +110,66 @@ export async function campaignTrial(options: TrialOptions): Promise<TrialReport>
     }
   } finally {
     cycle?.stop();
-    await held.gateway.kill();
+    await gateways.end();
     await callees.close();
-    await database.stop();
   }
 }
 
 interface Scene {
-  /** The one that runs. */
-  held: { gateway: Gateway };
-  restart: () => Promise<Gateway>;
+  gateways: TrialGateways;
   callees: SimulatedCallees;
   client: CampaignClient;
   campaignId: string;
 }
 
-/** Kills the gateway and puts the provider out of order as the options say. The gateway's processor time. */
-async function untilCompleted(options: TrialOptions, scene: Scene): Promise<number> {
-  const { held, restart, callees, client, campaignId } = scene;
+/** Kills gateways and Redis, and puts the provider out of order, as the options say. */
+async function untilCompleted(options: TrialOptions, scene: Scene): Promise<void> {
+  const { gateways, callees } = scene;
   const startedMs = performance.now();
-  let cpuSeconds = 0;
   let kills = 0;
+  let redisKills = 0;
   for (;;) {
     if (performance.now() - startedMs > options.limitMs) {
       throw new Error('the trial takes too long');
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    const { state, processed } = await client.progress(campaignId);
-    if (state === 'completed') return cpuSeconds + cpuOf(held.gateway.pid);
-    if (state !== 'running' && state !== 'syncing') {
-      const campaign = JSON.stringify(await client.campaign(campaignId));
-      throw new Error(`the campaign is ${state}: ${campaign}`);
-    }
+    const processed = await processedSoFar(scene);
+    if (processed === undefined) return;
     const done = processed / options.contacts;
     if (isOutageDue(callees, done, options)) {
       options.say(`the provider is out of order after ${processed} contacts`);
       callees.beOutOfOrderFor(options.outageMs);
     }
+    if (isRedisKillDue(done, redisKills, options)) {
+      redisKills += 1;
+      options.say(`kill -9 of Redis after ${processed} contacts`);
+      await gateways.killRedis();
+    }
     if (!isKillDue(callees, done, { kills, options })) continue;
     if (options.isKilledBetweenDials) await callees.betweenDials();
-    cpuSeconds += cpuOf(held.gateway.pid);
     kills += 1;
     options.say(`kill -9 number ${kills} after ${processed} contacts`);
-    await held.gateway.kill();
-    held.gateway = await restart();
+    await gateways.kill();
   }
+}
+
+/** Contacts so far; undefined once all are done. Throws if the campaign has stopped. */
+async function processedSoFar({ client, campaignId }: Scene): Promise<number | undefined> {
+  const { state, processed } = await client.progress(campaignId);
+  if (state === 'completed') return undefined;
+  if (state === 'running' || state === 'syncing') return processed;
+  const campaign = JSON.stringify(await client.campaign(campaignId));
+  throw new Error(`the campaign is ${state}: ${campaign}`);
 }
 
 /** `done`: share of the contacts. */
 function isOutageDue(callees: SimulatedCallees, done: number, { outages }: TrialOptions): boolean {
   const past = callees.outages.length;
   return past < outages && done >= (past + 0.5) / outages;
+}
+
+function isRedisKillDue(done: number, past: number, { redisKills = 0 }: TrialOptions): boolean {
+  return past < redisKills && done >= (past + 0.5) / redisKills;
 }
 
 function isKillDue(
@@ -264,18 +256,4 @@ function figures(callees: SimulatedCallees, cpuSeconds: number) {
     slowCallbacks: callees.callbackMs.filter((ms) => ms > SLOW_MS).length,
     slowestCallbackMs: Math.max(0, ...callees.callbackMs),
   };
-}
-
-/** Seconds of processor time so far, of the process and of the database that it runs. */
-function cpuOf(pid: number | undefined): number {
-  if (pid === undefined) return 0;
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    .split(' ')
-    .filter(Boolean);
-  return [String(pid), ...children].reduce((sum, each) => {
-    const fields = readFileSync(`/proc/${each}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ');
-    return sum + (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-  }, 0);
 }

@@ -33,6 +33,8 @@ export interface SimulatedCalleesOptions {
   authToken: string;
   numbers: readonly string[];
   seed: string;
+  /** The fate of each call. Default: drawn by the seed. */
+  lotOf?: ((to: string, dial: number) => Lot) | undefined;
 }
 
 const SILENT_MS = 60_000;
@@ -196,7 +198,8 @@ export class SimulatedCallees {
     const dial = this.dialsOf(to);
     this.#dials.set(to, dial + 1);
     this.dialledAt.push(Date.now());
-    const drawn = drawLot(this.#options.seed, to, dial);
+    const { seed, lotOf = (...of) => drawLot(seed, ...of) } = this.#options;
+    const drawn = lotOf(to, dial);
     const lot = this.#isOutOfOrder ? { ...drawn, reply: replyOutOfOrder(drawn) } : drawn;
     if (lot.reply === 'throttled') return fault(429, 20_429, 'Too many requests');
     if (lot.reply === 'broken') return OUT_OF_ORDER;

@@ -1,6 +1,7 @@
 // `npm run trial`: a campaign of 10,000 contacts at an unreliable provider that is out of order for a minute now
 // and then, the gateway killed ten times. Options: --contacts, --kills, --outages, --concurrency, --rate,
-// --retries, --engine embedded|server, --seed.
+// --retries, --engine embedded|server, --seed. `--nodes 3`: 2,000 contacts over three gateways behind a balancer, of
+// which one by chance is killed each time, and Redis once (--redis-kills).
 
 import { parseArgs } from 'node:util';
 import { campaignTrial, type TrialReport } from './campaign-trial.ts';
@@ -8,10 +9,14 @@ import { campaignTrial, type TrialReport } from './campaign-trial.ts';
 const LIMIT_MS = 90 * 60_000;
 const OUTAGE_MS = 60_000;
 const BROKEN_SHOWN = 20;
+const CONTACTS = 10_000;
+const CONTACTS_OF_SEVERAL = 2_000;
 
 const { values } = parseArgs({
   options: {
-    contacts: { type: 'string', default: '10000' },
+    nodes: { type: 'string', default: '1' },
+    contacts: { type: 'string' },
+    'redis-kills': { type: 'string', default: '1' },
     kills: { type: 'string', default: '10' },
     outages: { type: 'string', default: '2' },
     concurrency: { type: 'string', default: '60' },
@@ -22,8 +27,11 @@ const { values } = parseArgs({
   },
 });
 
+const gateways = Number(values.nodes);
 const report = await campaignTrial({
-  contacts: Number(values.contacts),
+  contacts: Number(values.contacts ?? (gateways === 1 ? CONTACTS : CONTACTS_OF_SEVERAL)),
+  gateways,
+  redisKills: gateways === 1 ? 0 : Number(values['redis-kills']),
   kills: Number(values.kills),
   concurrency: Number(values.concurrency),
   ratePerSecond: Number(values.rate),

@@ -14,11 +14,10 @@ import { createEngine, type DialogueState } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
 import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts';
 import { rounds } from '../rounds.ts';
-import { definition } from './definitions.ts';
+import { LABELS, randomGraph } from './random-graph.ts';
 import { TOOLS } from './tool-conversation.ts';
 
 const SETTINGS = { dictionary: 'x', fault_transfer_enabled: true };
-const LABELS = ['book', 'cancel', 'fallback', 'operator', 'go on', 'Yes?', 'no'];
 const FUNCTIONS = [...LABELS, ...LABELS, ...TOOLS.map(({ name }) => name), 'safe_calculator'];
 const TEXTS = [
   'book',
@@ -41,79 +40,6 @@ const TEXTS = [
   'a b c',
 ];
 
-const slot = fc.record({
-  name: fc.constantFrom('a', 'b', 'c', '__proto__'),
-  type: fc.constantFrom('yes_no', 'digit', 'digits', 'number', 'date', 'time', 'weekday', 'money'),
-});
-const choiceSlot = fc.constant({ name: 'kind', choices: ['Cleaning', 'Check up'] });
-const template = fc.constantFrom(
-  'Hello {{name}}.',
-  'Which day? {{gathered_context.a}}',
-  'Fine.',
-  '',
-);
-
-const nodeData = fc.record(
-  {
-    name: fc.constantFrom('A', 'B', 'C'),
-    prompt: fc.constantFrom('Ask.', '{{gathered_context.a | x}}'),
-    say: template,
-    reprompt: template,
-    allow_interrupt: fc.boolean(),
-    tool_uuids: fc.subarray(TOOLS.map(({ uuid }) => uuid)),
-    slots: fc.array(fc.oneof(slot, choiceSlot), { maxLength: 3 }),
-    extraction_enabled: fc.boolean(),
-    extraction_variables: fc.constant([
-      { name: 'a', type: 'number' },
-      { name: '__proto__', type: 'string' },
-    ]),
-  },
-  { requiredKeys: ['name', 'prompt'] },
-);
-const startData = fc.record(
-  { greeting: template, delayed_start: fc.boolean() },
-  { requiredKeys: [] },
-);
-const edgeData = fc.record(
-  {
-    label: fc.constantFrom(...LABELS),
-    condition: fc.constantFrom('When it fits.', 'always', 'The caller agrees.'),
-    transition_speech: template,
-    phrases: fc.array(fc.constantFrom('book', 'cancel', 'yes', 'no thank you'), { maxLength: 2 }),
-    dtmf: fc.constantFrom('1', '2', '*'),
-    slot: fc.constantFrom('a', 'b', 'all'),
-    value: fc.constant('v'),
-  },
-  { requiredKeys: ['label', 'condition'] },
-);
-
-const graph = fc
-  .record({
-    agents: fc.array(nodeData, { maxLength: 4 }),
-    start: fc.tuple(nodeData, startData).map(([node, opening]) => ({ ...node, ...opening })),
-    ends: fc.array(nodeData, { maxLength: 2 }),
-    edges: fc.array(fc.tuple(fc.nat(6), fc.nat(6), edgeData), { maxLength: 12 }),
-  })
-  .map(({ agents, start, ends, edges }) =>
-    definition(
-      [
-        { id: '0', type: 'startCall', data: start },
-        ...agents.map((data, index) => ({ id: String(index + 1), type: 'agentNode', data })),
-        ...ends.map((data, index) => ({
-          id: String(agents.length + index + 1),
-          type: 'endCall',
-          data,
-        })),
-      ],
-      edges.map(([source, target, data], index) => ({
-        id: `e${index}`,
-        source: String(source),
-        target: String(target),
-        data,
-      })),
-    ),
-  );
-
 /** What happens next: a kind of event, and numbers from which its parts are chosen. */
 const move = fc.record({
   kind: fc.constantFrom(
@@ -135,6 +61,7 @@ const move = fc.record({
     'lost',
     'waited',
     'idle',
+    'resumed',
     'ending',
     'started',
   ),
@@ -196,6 +123,8 @@ class Replay {
         const wait = this.#recent(pick, (one) => one.type === 'wait');
         return { at, type: 'waited', waitId: wait?.type === 'wait' ? wait.waitId : pick };
       }
+      case 'resumed':
+        return { at, type: 'resumed' };
       case 'ending':
         // Rare, or no conversation would last.
         return pick % 9 === 0
@@ -281,7 +210,7 @@ function run(
     replay.events.push(event);
     replay.actions.push(...result.actions);
     state = result.state;
-    if (event.type === 'caller-turn' && state.phase === 'talking') {
+    if (['caller-turn', 'resumed'].includes(event.type) && state.phase === 'talking') {
       // No dead air: somebody is asked, or something is being said.
       const isWorking = state.request !== null || state.tools !== null;
       expect(isWorking || state.speaking.length > 0).toBe(true);
@@ -302,7 +231,7 @@ function run(
 describe.each(['model', 'scripted'] as const)('any conversation under the %s policy', (policy) => {
   it('goes by the rules, and a replay of its events gives the same actions', () => {
     fc.assert(
-      fc.property(graph, fc.array(move, { minLength: 5, maxLength: 60 }), (given, moves) => {
+      fc.property(randomGraph, fc.array(move, { minLength: 5, maxLength: 60 }), (given, moves) => {
         const { engine, replay, state } = run(policy, given, moves);
         let again: DialogueState = engine.initial;
         const actions: DialogueAction[] = [];
@@ -321,7 +250,7 @@ describe.each(['model', 'scripted'] as const)('any conversation under the %s pol
 
   it('ends once the caller has hung up and nothing answers any more', () => {
     fc.assert(
-      fc.property(graph, fc.array(move, { maxLength: 30 }), (given, moves) => {
+      fc.property(randomGraph, fc.array(move, { maxLength: 30 }), (given, moves) => {
         const { engine, replay, state } = run(policy, given, moves);
         const gone = engine.step(state, {
           at: 1,

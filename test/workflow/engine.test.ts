@@ -585,7 +585,8 @@ describe('extraction', () => {
     const call = new Conversation(asking, 'model').start().heard();
     call.tell({ type: 'ending', reason: 'user_hangup', lastWordsFollow: true });
     expect(call.types).toEqual(['wait']);
-    expect(call.caller('Two of us on Monday.').types).toEqual(['extract', 'wait']);
+    expect(call.caller('Two of us on Monday.').types).toEqual(['log', 'extract', 'wait']);
+    expect(call.last('log').body).toMatchObject({ code: 'VARIABLE_MISSING' });
     const { extractionId, messages } = call.last('extract');
     expect(messages[1]?.content).toMatch(/Two of us on Monday\.$/);
     expect(call.tell({ type: 'last-words-complete' }).actions).toEqual([]);

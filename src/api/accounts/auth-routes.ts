@@ -78,7 +78,7 @@ export function logInRoutes(api: Api, deps: ApiDeps): void {
         },
       },
     },
-    async (request) => session(deps, await limited(deps, request, request.body)),
+    async (request) => session(deps, await userByPassword(deps, request, request.body)),
   );
 }
 
@@ -148,8 +148,14 @@ async function claimedOrNew(
   return user;
 }
 
-/** Checks a log-in; only refused log-ins count as attempts. Throws LOG_IN_REFUSED, TOO_MANY_ATTEMPTS, QUEUE_FULL. */
-function limited(deps: ApiDeps, request: FastifyRequest, body: LoginBody): Promise<User> {
+/** The user of a password; only refused log-ins count as attempts. Throws LOG_IN_REFUSED, LOG_IN_ELSEWHERE,
+ *  TOO_MANY_ATTEMPTS, QUEUE_FULL. */
+export async function userByPassword(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  body: LoginBody,
+): Promise<User> {
+  if (deps.authProvider !== OWN_PROVIDER) throw new GatewayError('LOG_IN_ELSEWHERE');
   const key = request.headers['x-api-key'];
   const attempt = {
     address: body.email.toLowerCase(),

@@ -8,7 +8,7 @@ export type Admission = 'first' | 'ordinary' | 'heavy' | 'file' | 'outside';
 
 const table: Readonly<Record<Exclude<Admission, 'ordinary'>, readonly string[]>> = {
   // In addition: webhooks of providers, uploads, and the probes outside the API's description.
-  first: ['health', 'getActiveCalls', 'getAutoscaleMetric'],
+  first: ['health', 'getActiveCalls', 'getAutoscaleMetric', 'getClusterStatus'],
   // Operations that read, check or copy agents of any size, or reports that read all runs of an organization.
   heavy: [
     'validateWorkflow',
@@ -33,6 +33,7 @@ const table: Readonly<Record<Exclude<Admission, 'ordinary'>, readonly string[]>>
     'startTestCallByAgent',
     'startTestCallByTrigger',
     'initiateCall',
+    'startWebCall',
     'hangUpCall',
     'sendDigits',
     'testTool',

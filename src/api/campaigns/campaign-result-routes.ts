@@ -118,6 +118,7 @@ function sourceRoute(api: Api, deps: ApiDeps): void {
             'CAMPAIGN_SOURCE_KEY_INVALID',
             'FILE_FORBIDDEN',
             'FILE_NOT_FOUND',
+            'FILES_UNAVAILABLE',
           ),
         },
       },

@@ -70,6 +70,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
             'CAMPAIGN_CONFIGURATION_NOT_FOUND',
             'CONFIGURATION_NOT_READY',
             'CAMPAIGN_CONCURRENCY',
+            'FILES_UNAVAILABLE',
           ),
         },
       },

@@ -10,7 +10,7 @@ import { openTrack, trackBytes } from '../../store/files/recording-tracks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { queryFlag } from '../http/values.ts';
-import { artifactKey, linkTo } from './run-artifacts.ts';
+import { artifactKey, LINK_LIFE_S, linkTo } from './run-artifacts.ts';
 import { type StoredFile, storedFileOf } from './stored-file.ts';
 import { FILE_KEY } from './upload-links.ts';
 
@@ -105,8 +105,15 @@ function fileRoute(api: Api, deps: ApiDeps): void {
             content: { 'application/octet-stream': { schema: bytes } },
           },
           304: nothing.meta({ description: 'What the client has is still good.' }),
+          302: nothing.meta({ description: 'Where the file is, good for an hour.' }),
           416: nothing.meta({ description: 'The file has no such range.' }),
-          ...faults('FILE_LINK_INVALID', 'FILE_NOT_FOUND', 'FILE_KEY_INVALID'),
+          ...faults(
+            'FILE_LINK_INVALID',
+            'FILE_NOT_FOUND',
+            'FILE_NOT_YET_STORED',
+            'FILES_UNAVAILABLE',
+            'FILE_KEY_INVALID',
+          ),
         },
       },
     },
@@ -118,21 +125,43 @@ function fileRoute(api: Api, deps: ApiDeps): void {
       });
       const file = storedFileOf(link.key);
       const stored = await deps.files.stat(file.storedKey);
-      if (stored === undefined) throw new GatewayError('FILE_NOT_FOUND');
+      if (stored === undefined) throw await missing(deps, file);
       const size = file.track === null ? stored.size : trackBytes(stored.size);
-      const etag = `"${stored.size.toString(36)}-${stored.modifiedAt.getTime().toString(36)}"`;
+      const saved = disposition(link.inline, link.fileName ?? 'file');
+      const elsewhere = await directLink(deps, request, file, saved);
+      if (elsewhere !== undefined) {
+        return reply.header('Cache-Control', 'no-store').redirect(elsewhere, 302);
+      }
       reply
         .type(file.contentType)
-        .header('Content-Disposition', disposition(link.inline, link.fileName ?? 'file'))
+        .header('Content-Disposition', saved)
         .header('X-Content-Type-Options', 'nosniff')
         .header('Cache-Control', 'private, max-age=0, must-revalidate')
         .header('Accept-Ranges', 'bytes')
         .header('Last-Modified', stored.modifiedAt.toUTCString())
-        .header('ETag', etag);
-      if (isKnown(request.headers['if-none-match'], etag)) return reply.status(304).send('');
-      return sendBytes(deps, { request, reply, file, size, etag });
+        .header('ETag', stored.etag);
+      if (isKnown(request.headers['if-none-match'], stored.etag)) return reply.status(304).send('');
+      return sendBytes(deps, { request, reply, file, size, etag: stored.etag });
     },
   );
+}
+
+/** The error for a file that is not here: that of a run may still be on the disk of another gateway. */
+async function missing({ store }: ApiDeps, { owner }: StoredFile): Promise<GatewayError> {
+  const node = 'runId' in owner ? await store.runs.filesElsewhere(owner.runId) : undefined;
+  return new GatewayError(node === undefined ? 'FILE_NOT_FOUND' : 'FILE_NOT_YET_STORED');
+}
+
+/** Where clients read the file at S3 itself, if they reach it and it is there as they want it. A link is for one
+ *  method. */
+async function directLink(
+  { directLinks }: ApiDeps,
+  { method }: FastifyRequest,
+  { track, storedKey, contentType }: StoredFile,
+  saved: string,
+): Promise<string | undefined> {
+  if (track !== null || method !== 'GET') return undefined;
+  return directLinks?.read(storedKey, { contentType, disposition: saved }, LINK_LIFE_S);
 }
 
 interface Sending {

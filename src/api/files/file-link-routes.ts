@@ -105,7 +105,7 @@ export function fileRoutes(api: Api, deps: ApiDeps): void {
       const key = `campaigns/${organizationId}/${deps.random.uuid()}_${safeFileName(name)}`;
       const upload = { key, contentType, bytes, expiresInS: CONTACTS_LINK_S };
       return {
-        upload_url: uploadUrl(deps, upload),
+        upload_url: await uploadUrl(deps, upload),
         file_key: key,
         expires_in: CONTACTS_LINK_S,
       };
@@ -157,7 +157,7 @@ function linkRoutes(api: Api, deps: ApiDeps): void {
               metadata: metadata.nullable().describe('Null: there is no such file.'),
             })
             .describe('Size, type and time of the file.'),
-          ...faults('FILE_KEY_INVALID', 'FILE_FORBIDDEN'),
+          ...faults('FILE_KEY_INVALID', 'FILE_FORBIDDEN', 'FILES_UNAVAILABLE'),
         },
       },
     },

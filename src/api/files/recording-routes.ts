@@ -78,14 +78,14 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const items = request.body.files.map((file) => {
+      const items = request.body.files.map(async (file) => {
         const name = deps.random.bytes(NAME_BYTES).toString('hex');
         const key = `recordings/${organizationId}/${name}/${safeFileName(file.filename)}`;
         const upload = { key, contentType: file.mime_type, bytes: file.file_size };
-        const url = uploadUrl(deps, { ...upload, expiresInS: LINK_S });
+        const url = await uploadUrl(deps, { ...upload, expiresInS: LINK_S });
         return { upload_url: url, recording_id: name, storage_key: key };
       });
-      return { items };
+      return { items: await Promise.all(items) };
     },
   );
 
@@ -124,7 +124,7 @@ function uploadRoutes(api: Api, deps: ApiDeps): void {
       const key = `ambient_noise/${organizationId}/${workflow.id}/${name}`;
       const upload = { key, contentType, bytes: size, expiresInS: LINK_S };
       return {
-        upload_url: uploadUrl(deps, upload),
+        upload_url: await uploadUrl(deps, upload),
         storage_key: key,
         storage_backend: STORAGE_BACKEND as typeof STORAGE_BACKEND,
       };
@@ -191,6 +191,7 @@ function createRoute(api: Api, deps: RecordingDeps): void {
             'FILE_FORBIDDEN',
             'WORKFLOW_NOT_FOUND',
             'CLIP_NAME_TAKEN',
+            'FILES_UNAVAILABLE',
           ),
         },
       },

@@ -33,7 +33,13 @@ export function safeFileName(name: string): string {
   return plain.replace(/^\./, '_');
 }
 
-/** An absolute URL that accepts the file by PUT, with that content type, for `expiresInS` seconds. */
-export function uploadUrl(deps: ApiDeps, upload: LinkedUpload & { expiresInS: number }): string {
-  return deps.publicUrl + deps.links.signUpload(upload);
+/** An absolute URL that accepts the file by PUT, with that content type, for `expiresInS` seconds. At S3 itself, where
+ *  clients reach it: the size is then checked when the file is used. */
+export async function uploadUrl(
+  { directLinks, publicUrl, links }: ApiDeps,
+  upload: LinkedUpload & { expiresInS: number },
+): Promise<string> {
+  const { key, contentType, expiresInS } = upload;
+  const direct = await directLinks?.write(key, contentType, expiresInS);
+  return direct ?? publicUrl + links.signUpload(upload);
 }

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
+import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { LinkedUpload } from '../../store/files/signed-links.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
@@ -70,6 +70,7 @@ export function uploadRoutes(deps: ApiDeps) {
               'FILE_IN_PIECES',
               'FILE_CUT_OFF',
               'FILE_TYPE_UNEXPECTED',
+              'FILES_UNAVAILABLE',
             ),
           },
         },
@@ -142,6 +143,8 @@ async function receive(
   try {
     await deps.files.receive(key, whole(pieces, bytes), bytes);
   } catch (error) {
+    // Another gateway took a file by this link at the same moment.
+    if (codeOf(error) === 'FILE_EXISTS') throw new GatewayError('FILE_LINK_INVALID', {}, error);
     if (error instanceof GatewayError) {
       await discard(body, count);
       throw error;

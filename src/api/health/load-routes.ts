@@ -2,17 +2,13 @@
 // by a secret of their own. Source: contract §3.1.
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
-import { isSameSecret } from '../auth/same-secret.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { queryInteger } from '../http/values.ts';
+import { secretGuard } from './devops-secret.ts';
 
-/** Header of the secret: ours, and the one that deployments of the reference platform send. */
-const SECRET_HEADERS = ['x-patchbay-devops-secret', 'x-dograh-devops-secret'] as const;
 /** Largest reserve, in calls. */
 const BUFFER_MAX = 1_000_000;
 
@@ -76,18 +72,6 @@ export function loadRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => ({ value: (await deps.store.runs.countOpen()) + request.query.buffer }),
   );
-}
-
-/** Throws DEVOPS_SECRET_UNSET, DEVOPS_SECRET_WRONG. */
-function secretGuard({ devopsSecret }: ApiDeps): (request: FastifyRequest) => Promise<void> {
-  return async (request) => {
-    if (devopsSecret === undefined) throw new GatewayError('DEVOPS_SECRET_UNSET');
-    const given = SECRET_HEADERS.map((name) => request.headers[name]);
-    const isRight = given.some(
-      (text) => typeof text === 'string' && isSameSecret(text, devopsSecret),
-    );
-    if (!isRight) throw new GatewayError('DEVOPS_SECRET_WRONG');
-  };
 }
 
 /** Interval of the measurement; every measured value includes it. */

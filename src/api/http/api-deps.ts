@@ -2,17 +2,19 @@
 // own further dependencies (TextChatDeps, RecordingDeps, ...); server.ts combines them.
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { CallService } from '../../call/call-service.ts';
 import type { Log } from '../../log.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName, ProviderName } from '../../model/provider.ts';
 import type { SpeechServiceNames } from '../../model/speech-services/services.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { Principal } from '../../store/accounts/accounts.ts';
 import type { FileStore } from '../../store/files/file-store.ts';
+import type { DirectLinks } from '../../store/files/s3-file-store.ts';
 import type { FileLinks } from '../../store/files/signed-links.ts';
 import type { Store } from '../../store/store.ts';
 import type { HostedProvider, TelephonyProvider } from '../../telephony/provider/provider.ts';
@@ -22,6 +24,8 @@ import type { EventStreams } from './event-streams.ts';
 export interface ApiDeps {
   store: Store;
   files: FileStore;
+  /** Links past the gateway; undefined where files are on its disk. */
+  directLinks?: DirectLinks | undefined;
   /** Signs paths below `/api/v1/files`. */
   links: FileLinks;
   access: ApiAccess;
@@ -42,9 +46,13 @@ export interface ApiDeps {
   providerByName: (name: ProviderName) => TelephonyProvider | undefined;
   /** Providers in the order in which webhooks are matched. */
   hostedProviders: readonly HostedProvider[];
+  /** Providers whose configurations have a connection. */
+  pbxProviders: readonly ConfiguredProviderName[];
+  /** Name of this gateway among those on its database. */
+  gatewayName: string;
   /** Services of an agent without settings. */
   services: SpeechServiceNames;
-  /** The secret for the load figures that autoscalers read; undefined: these routes are closed. */
+  /** The secret for figures that operators and autoscalers read; undefined: these routes are closed. */
   devopsSecret: string | undefined;
   /** Policy that leads conversations on this gateway. */
   policy: DialoguePolicy;
@@ -73,6 +81,11 @@ declare module 'fastify' {
     principal: Principal | null;
     /** The body as received; empty if there was none. */
     rawBody: Buffer;
+  }
+  interface FastifyInstance {
+    /** Takes the upgrade to a socket of the console. Returns false, and leaves the socket untouched, for any other path.
+     *  Undefined without the console. */
+    takeUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
   }
   interface FastifyContextConfig {
     /** Whether the body is a provider's, which is passed on unchanged: nothing in it is an error here. */

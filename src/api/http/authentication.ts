@@ -1,5 +1,5 @@
-// Authentication: `X-API-Key` first, then `Authorization` with a user's token or a key in it. The store checks the hash
-// of a key, and finds the user of a token. Source: contract §3.2.
+// Authentication: `X-API-Key` first, then `Authorization` with a user's token or a key in it, then the cookie of the
+// console. The store checks the hash of a key, and finds the user of a token. Source: contract §3.2.
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -14,6 +14,12 @@ import { missingError } from './validation.ts';
 const KEY_LENGTH_MAX = 512;
 /** Header, claims and signature of a JSON Web Token: no API key has this form. */
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+export const SESSION_COOKIE = 'patchbay_session';
+/** Header of the console's own requests; a page of another origin cannot send it without CORS. */
+const CONSOLE_HEADER = 'x-patchbay-console';
+/** Methods that change nothing: players and links send no headers. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 type Guard = (request: FastifyRequest) => Promise<void>;
 type KeyRefusal = 'API_KEY_INVALID' | 'TOKEN_INVALID' | 'AGENT_API_KEY_INVALID';
@@ -33,7 +39,8 @@ export function keyGuard(deps: AuthDeps): Guard {
     }
     const { authorization } = request.headers;
     if (authorization === undefined || authorization === '') {
-      throw new GatewayError('CREDENTIALS_MISSING');
+      request.principal = await ownerOfSession(deps, request);
+      return;
     }
     const token = authorization.replace(/^bearer\s+/i, '').trim();
     request.principal = TOKEN.test(token)
@@ -96,6 +103,32 @@ export async function ownerOfKey(
   if (principal !== undefined) return principal;
   access.badKeysOfClient.count(clientName(request.ip));
   throw new GatewayError(refusal);
+}
+
+/** The principal of the console's cookie. A request that changes something must come from the console's page: other
+ *  sites can send no such header. Throws CREDENTIALS_MISSING, SESSION_OVER, CONSOLE_HEADER_MISSING. */
+export async function ownerOfSession(
+  { store, access }: AuthDeps,
+  request: FastifyRequest,
+): Promise<Principal> {
+  const cookie = sessionCookieOf(request);
+  if (cookie === undefined || access.sessions === undefined) {
+    throw new GatewayError('CREDENTIALS_MISSING');
+  }
+  if (!SAFE_METHODS.has(request.method)) requireConsoleHeader(request);
+  const principal = await access.sessions.principalOf(cookie, store);
+  if (principal === undefined) throw new GatewayError('SESSION_OVER');
+  return principal;
+}
+
+/** Throws CONSOLE_HEADER_MISSING. */
+export function requireConsoleHeader({ headers }: FastifyRequest): void {
+  if (headers[CONSOLE_HEADER] === undefined) throw new GatewayError('CONSOLE_HEADER_MISSING');
+}
+
+/** Token of the console's cookie; undefined without one, or while the console is off. */
+export function sessionCookieOf(request: FastifyRequest): string | undefined {
+  return request.cookies?.[SESSION_COOKIE] || undefined;
 }
 
 /** Throws TOKEN_INVALID, USER_NOT_FOUND. */

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { LARGE_BYTES_MIN } from '../admission/admission.ts';
 import type { Api } from './api-deps.ts';
+import { sessionCookieOf } from './authentication.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -41,6 +42,7 @@ function leaveUnread({ headers }: FastifyRequest, reply: FastifyReply): void {
   if (isLarge || headers['transfer-encoding'] !== undefined) reply.header('Connection', 'close');
 }
 
-function namesWhoAsks({ headers }: FastifyRequest): boolean {
-  return typeof headers['x-api-key'] === 'string' || (headers.authorization ?? '') !== '';
+function namesWhoAsks(request: FastifyRequest): boolean {
+  const { 'x-api-key': key, authorization = '' } = request.headers;
+  return typeof key === 'string' || authorization !== '' || sessionCookieOf(request) !== undefined;
 }

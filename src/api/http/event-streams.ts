@@ -9,20 +9,23 @@ import { isInterim, type LiveWatchers, type Watcher } from '../../call/events/li
 import { stamp } from '../../call/events/transcript.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
+import type { PlaceStore } from '../../store/db/places.ts';
 
 /** Longest stream; after it the client reconnects, perhaps to another process. */
 export const STREAM_LIFE_MS = 3_600_000;
 /** Streams of one organization: people with dashboards, and some programs. */
 const OF_ORGANIZATION_MAX = 20;
+/** Time after a stream's longest life in which its place is given back. */
+const AFTER_LIFE_MS = 60_000;
 /** Streams of this process: each reads the store once a second. */
 const OF_PROCESS_MAX = 500;
 
 export class EventStreams {
-  readonly #deps: StreamDeps;
+  readonly #deps: StreamDeps & { places: PlaceStore };
   readonly #open = new Map<EventStream, string>();
   #isClosing = false;
 
-  constructor(deps: StreamDeps) {
+  constructor(deps: StreamDeps & { places: PlaceStore }) {
     this.#deps = deps;
   }
 
@@ -42,7 +45,9 @@ export class EventStreams {
     this.#refuse(organizationId);
     const stream = new EventStream(this.#deps, feed, reply.raw);
     this.#open.set(stream, organizationId);
+    let giveBack: (() => Promise<void>) | undefined;
     try {
+      giveBack = await this.#place(organizationId);
       const first = await feed.read();
       const hasNews = first.some(({ event }) => event !== 'completed');
       if (feed.isOver && isResumed && !hasNews) {
@@ -55,7 +60,18 @@ export class EventStreams {
       });
     } finally {
       this.#open.delete(stream);
+      await giveBack?.();
     }
+  }
+
+  /** The organization's place among the streams of all gateways. */
+  async #place(organizationId: string): Promise<() => Promise<void>> {
+    const { places, lifeMs } = this.#deps;
+    const claim = { max: OF_ORGANIZATION_MAX, ms: lifeMs + AFTER_LIFE_MS };
+    const giveBack = await places.take(`streams ${organizationId}`, claim);
+    if (giveBack === undefined)
+      throw new GatewayError('STREAMS_FULL', { limit: OF_ORGANIZATION_MAX });
+    return giveBack;
   }
 
   /** Ends all streams with a message; clients reconnect to another process. */
@@ -92,8 +108,10 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
 
 /** Interval of heartbeats: proxies close a silent connection after a minute, some after half a minute. */
 const HEARTBEAT_MS = 15_000;
-/** Interval of reads for calls of other nodes; calls of this node report by themselves. */
+/** Interval of reads for what nobody reports: calls of other gateways that cannot be reached, and new calls. */
 const LOOK_MS = 1_000;
+/** The same for a feed of which everything is reported, after a first read that brought nothing. */
+const LOOK_REPORTED_MS = 10_000;
 /** Shortest pause between two reads, however much happens. */
 const PAUSE_MS = 250;
 /** Longest wait for a client that reads nothing. */
@@ -112,6 +130,8 @@ interface StreamDeps {
   clock: Clock;
   live: LiveWatchers;
   lifeMs: number;
+  /** Whether other gateways report what happens in their calls. */
+  areOthersReporting?: (() => boolean) | undefined;
 }
 
 /** A stream of events from one feed to one client. */
@@ -124,6 +144,8 @@ export class EventStream implements Watcher {
   /** Where a client goes on that has what was written. */
   #place: string;
   #isStored = false;
+  /** Reads in a row that brought nothing. */
+  #idleReads = 0;
   #isGone = false;
   #reason: CloseReason | undefined;
   #heartbeat: Timer | undefined;
@@ -168,6 +190,7 @@ export class EventStream implements Watcher {
         this.#isStored = false;
         const messages = await this.#feed.read();
         await this.#writeRead(messages);
+        this.#idleReads = messages.length > 0 ? 0 : this.#idleReads + 1;
         if (messages.length > 0) continue;
         if (!isFollowing) break;
         await this.#news();
@@ -201,10 +224,16 @@ export class EventStream implements Watcher {
     for (;;) {
       await this.#writeAll(this.#live.splice(0));
       const passedMs = clock.monotonicMs() - since;
-      const dueMs = (this.#isStored ? PAUSE_MS : LOOK_MS) - passedMs;
+      const dueMs = (this.#isStored ? PAUSE_MS : this.#lookMs) - passedMs;
       if (this.#isGone || this.#reason !== undefined || dueMs <= 0) return;
       if (this.#live.length === 0) await this.#sleep(dueMs);
     }
+  }
+
+  get #lookMs(): number {
+    const { areOthersReporting } = this.#deps;
+    const isReported = this.#feed.isReported && areOthersReporting?.() === true;
+    return isReported && this.#idleReads > 1 ? LOOK_REPORTED_MS : LOOK_MS;
   }
 
   #sleep(ms: number): Promise<void> {

@@ -9,6 +9,9 @@ const UUID_LENGTH_MAX = 100;
 export const workflowIdInPath = idInPath.describe(
   "The agent's `id`, a number: from `createWorkflow` or `listWorkflows`. Not its `workflow_uuid`.",
 );
+export const versionIdInPath = idInPath.describe(
+  "The version's `id`, from `listWorkflowVersions`; not its `version_number`.",
+);
 export const runIdInPath = idInPath.describe(
   "The run's `id`: the `workflow_run_id` that the start of a call answers, or an `id` of `listRuns`.",
 );

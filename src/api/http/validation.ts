@@ -3,7 +3,7 @@
 // specification §2.9.
 
 import { z } from 'zod';
-import { providerName } from '../../model/provider.ts';
+import { configuredProviderName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';
 import { isNear, NAME_LENGTH_MIN } from '../../std/text/near-name.ts';
 import { secretFieldsOf } from '../../telephony/registry/configuration.ts';
@@ -176,7 +176,7 @@ function firstFaults(
 }
 
 const SECRETS = new Set([
-  ...providerName.options.flatMap((provider) =>
+  ...configuredProviderName.options.flatMap((provider) =>
     secretFieldsOf(provider).map((path) => path.split('.').at(-1) ?? path),
   ),
   'api_key',

@@ -173,3 +173,9 @@ export function within<Schema extends z.ZodType>(schema: Schema, limits: JsonLim
 
 /** Variables, settings or metadata from a client. */
 export const storedObject = within(freeObject, CONTEXT_LIMITS);
+
+/** Host of a node. By default a node's name has its host and its data folder, which clients must not see. */
+export function hostOf(node: string): string {
+  const [host = node] = node.split(':/');
+  return host;
+}

@@ -197,6 +197,12 @@ const invalid = {
 
 /** Facts of example errors, by error code. */
 export const exampleFacts: Readonly<Record<string, Facts>> = {
+  ASTERISK_WORD_INVALID: {
+    field: 'context',
+    characters: 'letters, digits, and _ . -',
+    lengthMin: 1,
+    lengthMax: 80,
+  },
   // Requests and files
   BODY_VALUES: { max: 25_000 },
   BODY_IN_PIECES: { max: 8_192 },

@@ -10,7 +10,8 @@ import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { pageFigures, pageParameters } from '../http/page-parameters.ts';
 import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
-import { idOut, isoTime, timeOut } from '../http/values.ts';
+import { hostOf, idOut, isoTime, timeOut } from '../http/values.ts';
+import { contextText } from './run-mapping.ts';
 
 const common = { tags: ['calls'], security: keyRequired };
 const PAGE_MAX = 10_000;
@@ -81,10 +82,6 @@ function listRoute(api: Api, deps: ApiDeps): void {
 }
 
 function onWire({ run, workflowName, node }: ActiveCall): z.infer<typeof activeCall> {
-  const number = (key: string): string | null => {
-    const value = run.initialContext[key];
-    return typeof value === 'string' ? value : null;
-  };
   return {
     workflow_run_id: run.id,
     workflow_id: run.workflowId,
@@ -94,18 +91,12 @@ function onWire({ run, workflowName, node }: ActiveCall): z.infer<typeof activeC
     provider: run.mode,
     call_id: run.providerCallId,
     direction: run.callType,
-    caller_number: number('caller_number'),
-    called_number: number('called_number'),
+    caller_number: contextText(run, 'caller_number'),
+    called_number: contextText(run, 'called_number'),
     state: run.state === 'running' ? 'answered' : 'ringing',
     since: isoTime(run.startedAt ?? run.createdAt),
     node: hostOf(node),
   };
-}
-
-/** Host of a node. By default a node's name has its host and its data folder, which clients must not see. */
-function hostOf(node: string): string {
-  const [host = node] = node.split(':/');
-  return host;
 }
 
 function hangUpRoute(api: Api, deps: ApiDeps): void {
@@ -164,6 +155,7 @@ function digitsRoute(api: Api, deps: ApiDeps): void {
             'CALL_NOT_TALKING',
             'DIGITS_WAITING',
             'DIGITS_UNSUPPORTED',
+            'CALL_ELSEWHERE',
             'PROVIDER_FAILED',
           ),
         },

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { direction, providerName } from '../../model/provider.ts';
+import { configuredProviderName, direction } from '../../model/provider.ts';
 import { isObject, parseJson } from '../../std/json.ts';
 import type { RunFilter } from '../../store/runs/run-filters.ts';
 import { readValue } from '../http/validation.ts';
@@ -33,8 +33,8 @@ const channel = z.object({ status: z.enum(['telephony', 'web', 'chat']) });
 
 /** Run modes by channel, including those of earlier versions of the reference platform. */
 const channelModes = {
-  telephony: [...providerName.options, 'stasis', 'VOICE'],
-  web: ['webrtc', 'smallwebrtc'],
+  telephony: [...configuredProviderName.options, 'stasis', 'VOICE'],
+  web: ['web', 'webrtc', 'smallwebrtc'],
   chat: ['textchat', 'CHAT'],
 } as const;
 

@@ -2,7 +2,8 @@
 // Appendix D.
 
 import { z } from 'zod';
-import { callStatus, providerName } from '../../model/provider.ts';
+import { WEB_CALL_ITEMS } from '../../call/start/setup/web-call.ts';
+import { callStatus, configuredProviderName } from '../../model/provider.ts';
 import {
   type RunFieldFacts,
   type RunFields,
@@ -65,7 +66,15 @@ export const startHeaders = z.looseObject({
 
 /** Modes of a run without a call; the last three are historical. */
 const runMode = z
-  .enum([...providerName.options, 'webrtc', 'smallwebrtc', 'textchat', 'stasis', 'VOICE', 'CHAT'])
+  .enum([
+    ...configuredProviderName.options,
+    'webrtc',
+    'smallwebrtc',
+    'textchat',
+    'stasis',
+    'VOICE',
+    'CHAT',
+  ])
   .describe(
     'A provider, for a run on which a call is placed later. The others are accepted and have no calls.',
   );
@@ -109,6 +118,32 @@ export const testCallStarted = z
     variables_without_value: variablesWithoutValue,
   })
   .describe('The provider has accepted the call; it has not been answered yet.');
+
+export const webCallBody = z.object({
+  workflow_id: idIn.describe("The agent's `id`; not its `workflow_uuid`."),
+  initial_context: startCallBody.shape.initial_context,
+  draft: z.boolean().nullish().meta({
+    description:
+      "Whether the agent's draft answers, if it has one, with its template variables. Default: false, what is published.",
+  }),
+  items: z.enum(WEB_CALL_ITEMS).nullish().meta({
+    description:
+      'The live items of the run that the page gets over the media socket: `none`; `transcript`, the words of both sides; or `all` that `watchRun` has, tools and their results among them. Default: `transcript`.',
+  }),
+});
+
+export const webCallStarted = z
+  .object({
+    run_id: idOut.describe('For `getRun`, `watchRun` and `hangUpCall`.'),
+    workflow_run_id: idOut.describe('The same as `run_id`.'),
+    token: z
+      .string()
+      .describe('For one media socket, offered as the subprotocol `token.` with the token.'),
+    media_url: z.string().describe('Address of the media socket (wss).'),
+    expires_in: z.int().describe('Seconds in which the socket must be opened.'),
+    variables_without_value: variablesWithoutValue,
+  })
+  .describe('The call waits for its media socket.');
 
 export const callStarted = z
   .object({

@@ -3,7 +3,7 @@
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 import { withDeadline } from '../../std/deadline.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import { addressesOf } from '../../telephony/registry/configuration.ts';
@@ -20,7 +20,7 @@ const LOOKUP_MS_MAX = 2_000;
 /** Throws CONFIGURATION_ADDRESS_FORBIDDEN. */
 export async function checkAddresses(
   { egress, clock }: ConfigurationDeps,
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   credentials: ProviderCredentials,
 ): Promise<void> {
   for (const { field, url } of addressesOf(provider, credentials)) {

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { blockedReason } from '../../call/start/outbound/outbound-route.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import {
@@ -168,7 +168,13 @@ function warningRoute(api: Api, deps: ApiDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const all = await deps.store.telephony.listConfigurations(organizationId);
-      const lacking = ({ provider, field }: { provider: ProviderName; field: string }): number =>
+      const lacking = ({
+        provider,
+        field,
+      }: {
+        provider: ConfiguredProviderName;
+        field: string;
+      }): number =>
         all.filter((each) => each.provider === provider && !each.credentials[field]).length;
       return Object.fromEntries(webhookKeys.map((key) => [warningName(key), lacking(key)]));
     },
@@ -319,7 +325,7 @@ function stateRoutes(api: Api, deps: ApiDeps): void {
 /** A change with permitted addresses and the application that it needs. */
 export async function withReach(
   deps: ConfigurationDeps,
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   patch: CredentialsPatch,
 ): Promise<CredentialsPatch> {
   await checkAddresses(deps, provider, patch.credentials);

@@ -2,7 +2,7 @@
 // specification §4.2, contract decision 5.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import {
@@ -24,7 +24,7 @@ export interface CredentialsPatch {
 
 /** Throws RequestInvalid for a mask that stands for no stored secret. */
 export function refuseStaleMask(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   incoming: ProviderCredentials,
   stored: ProviderCredentials,
 ): void {

@@ -8,7 +8,7 @@ import { deadlineSignal } from '../../std/deadline.ts';
 import { examineHosted } from '../../telephony/doctor/hosted-doctor.ts';
 import { skip } from '../../telephony/provider/check.ts';
 import type { Finding } from '../../telephony/provider/pbx.ts';
-import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
+import { isPbx, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { missingWebhookKey } from '../../telephony/registry/configuration.ts';
 import { FailureLimiter } from '../auth/attempt-limit.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
@@ -18,6 +18,7 @@ import { keyRequired } from '../http/openapi.ts';
 import { configurationIdInPath } from '../http/path-parameters.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { INBOUND_PATH } from './provider-sync.ts';
 
 /** Deadline of an examination, longer than all its checks together; proxies wait for 60 s. */
@@ -70,7 +71,7 @@ const examination = z
   .meta({ id: 'TelephonyExamination', description: 'What was examined, and how it stands.' });
 
 export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
-  /** Configurations that are being examined. */
+  /** Configurations that are being examined here. */
   const running = new Set<string>();
   const ofOrganization = new FailureLimiter(deps.clock, OF_ORGANIZATION);
   const ofAll = new FailureLimiter(deps.clock, OF_ALL);
@@ -111,26 +112,34 @@ export function telephonyExaminationRoute(api: Api, deps: ApiDeps): void {
       running.add(stored.id);
       const deadline = deadlineSignal(deps.clock, EXAMINATION_MS_MAX, 'examination');
       try {
-        if (isHosted(provider)) {
-          const findings = await hostedFindings(deps, stored, deadline.signal);
-          return report(request.body?.call_numbers ? [...findings, NOT_CALLED] : findings);
-        }
-        const numbers = await deps.store.telephony.listNumbers(stored.id);
-        const active = numbers.filter(({ isActive }) => isActive).slice(0, NUMBERS_MAX);
-        const findings = await provider.pbx.examine(
-          { organizationId, configurationId: stored.id, credentials: stored.credentials },
-          {
-            numbers: active.map(({ address }) => address),
-            publicUrl: deps.publicUrl,
-            ...(request.body?.call_numbers && { calls: { context: request.body.context ?? null } }),
-            log: deps.log,
-          },
-          deadline.signal,
-        );
-        if (!deps.access.isSignUpOpen || isAsterisk(findings)) return report(findings);
-        deps.log.info({ configurationId: stored.id, findings }, 'PBX not found by an examination');
-        const shown = [...findings.filter(isOfAddress), NO_ASTERISK];
-        return { ...report(findings), findings: shown };
+        const once = { name: `examination ${stored.id}`, msMax: EXAMINATION_MS_MAX };
+        return await oneAtATime(deps.store.places, once, async () => {
+          if (!isPbx(provider)) {
+            const findings = await hostedFindings(deps, stored, deadline.signal);
+            return report(request.body?.call_numbers ? [...findings, NOT_CALLED] : findings);
+          }
+          const numbers = await deps.store.telephony.listNumbers(stored.id);
+          const active = numbers.filter(({ isActive }) => isActive).slice(0, NUMBERS_MAX);
+          const findings = await provider.pbx.examine(
+            { organizationId, configurationId: stored.id, credentials: stored.credentials },
+            {
+              numbers: active.map(({ address }) => address),
+              publicUrl: deps.publicUrl,
+              ...(request.body?.call_numbers && {
+                calls: { context: request.body.context ?? null },
+              }),
+              log: deps.log,
+            },
+            deadline.signal,
+          );
+          if (!deps.access.isSignUpOpen || isAsterisk(findings)) return report(findings);
+          deps.log.info(
+            { configurationId: stored.id, findings },
+            'PBX not found by an examination',
+          );
+          const shown = [...findings.filter(isOfAddress), NO_ASTERISK];
+          return { ...report(findings), findings: shown };
+        });
       } finally {
         deadline.done();
         running.delete(stored.id);

@@ -136,7 +136,27 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
     async (request, reply) => {
       const provider = builtProvider(deps, request.params.provider);
       const { workflow_run_id: runId } = request.params;
-      return send(reply, await answerReply(deps, request, { provider, runId }));
+      return send(reply, await callReply(deps, request, { provider, runId, ask: 'answer' }));
+    },
+  );
+
+  api.post(
+    '/telephony/:provider/resume/:workflow_run_id',
+    {
+      ...route,
+      schema: {
+        ...common,
+        operationId: 'resumeCall',
+        summary: 'Receive the end of the media',
+        description:
+          'The media of a call have ended and the call goes on, as when a process of the gateway died: the reply connects the call again, or ends it.',
+        params: runParams,
+      },
+    },
+    async (request, reply) => {
+      const provider = builtProvider(deps, request.params.provider);
+      const { workflow_run_id: runId } = request.params;
+      return send(reply, await callReply(deps, request, { provider, runId, ask: 'resume' }));
     },
   );
 
@@ -159,17 +179,20 @@ function inboundReply(
   });
 }
 
-function answerReply(
+/** Replies to a provider that asks what to do with a run's call: as it is answered, or after its media ended. */
+function callReply(
   deps: ApiDeps,
   request: FastifyRequest,
-  { provider: name, runId }: { provider: ProviderName; runId: string },
+  { provider: name, runId, ask }: { provider: ProviderName; runId: string; ask: CallQuestion },
 ): Promise<WebhookReply> {
   const provider = deps.hostedProviders.find((each) => each.name === name);
   return answerInTime(deps, provider, {
-    work: deps.callService.answer(name, runId, providerRequest(request, deps.publicUrl)),
+    work: deps.callService[ask](name, runId, providerRequest(request, deps.publicUrl)),
     late: () => apologyOf(provider),
   });
 }
+
+type CallQuestion = 'answer' | 'resume';
 
 /** The provider's document that says that something went wrong and ends the call. A provider with `answerStyle:
  *  command` gets only the reply: no command is sent. */
@@ -196,7 +219,7 @@ function namedAnswerRoute(
     },
     handler: async (request, reply) => {
       const { workflow_run_id: runId } = request.query;
-      return send(reply, await answerReply(deps, request, { provider, runId }));
+      return send(reply, await callReply(deps, request, { provider, runId, ask: 'answer' }));
     },
   });
 }

@@ -13,6 +13,7 @@ import { keyRequired } from '../http/openapi.ts';
 import { configurationIdInPath } from '../http/path-parameters.ts';
 import { configurationOf } from './configuration-routes.ts';
 import { hostedNumbers, hostedProviderOf } from './hosted-configuration.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { INBOUND_PATH } from './provider-sync.ts';
 
 /** Deadline of a sync: up to 50 numbers, two requests each; proxies wait for 60 s. */
@@ -82,17 +83,20 @@ export function telephonyRoutingRoute(api: Api, deps: ApiDeps): void {
       running.add(stored.id);
       const deadline = deadlineSignal(deps.clock, SYNC_MS_MAX, 'sync');
       try {
-        const { numbers, more } = await hostedNumbers(deps, stored.id, provider);
-        const wish = {
-          provider,
-          credentials: stored.credentials,
-          signal: deadline.signal,
-          numbers: numbers.filter(({ isInbound }) => isInbound),
-          inboundUrl: deps.publicUrl + INBOUND_PATH,
-        };
-        const changes = await planRouting(wish);
-        const made = request.body.apply ? await applyRouting(wish, changes) : changes;
-        return { changes: made, not_examined: more };
+        const once = { name: `routing ${stored.id}`, msMax: SYNC_MS_MAX };
+        return await oneAtATime(deps.store.places, once, async () => {
+          const { numbers, more } = await hostedNumbers(deps, stored.id, provider);
+          const wish = {
+            provider,
+            credentials: stored.credentials,
+            signal: deadline.signal,
+            numbers: numbers.filter(({ isInbound }) => isInbound),
+            inboundUrl: deps.publicUrl + INBOUND_PATH,
+          };
+          const changes = await planRouting(wish);
+          const made = request.body.apply ? await applyRouting(wish, changes) : changes;
+          return { changes: made, not_examined: more };
+        });
       } finally {
         deadline.done();
         running.delete(stored.id);

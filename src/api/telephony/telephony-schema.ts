@@ -2,7 +2,7 @@
 // and Appendix D.
 
 import { z } from 'zod';
-import { providerName } from '../../model/provider.ts';
+import { configuredProviderName } from '../../model/provider.ts';
 import type { Trunk } from '../../model/telephony.ts';
 import {
   configurationPatchSchema,
@@ -124,7 +124,7 @@ export type SetupChecklist = z.infer<typeof setupChecklist>;
 const configurationFields = {
   id: idOut,
   name: z.string(),
-  provider: providerName,
+  provider: configuredProviderName,
   connectivity,
   is_default_outbound: z.boolean(),
   inactive: z.boolean(),
@@ -183,7 +183,7 @@ export const providersMetadata = z
   .object({
     providers: z.array(
       z.object({
-        provider: providerName,
+        provider: configuredProviderName,
         display_name: z.string(),
         connectivity,
         fields: z.array(

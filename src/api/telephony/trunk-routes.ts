@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { ConfigurationSummary } from '../../store/telephony/configurations.ts';
 import { trunkSettingsOf } from '../../telephony/registry/configuration.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
@@ -161,7 +161,7 @@ async function trunkedConfiguration(
 
 /** Throws RequestInvalid. */
 function checkedSettings(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   data: Record<string, unknown>,
 ): Record<string, unknown> {
   const schema = trunkSettingsOf(provider);

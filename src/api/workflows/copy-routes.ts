@@ -111,7 +111,7 @@ function duplicateRoute(api: Api, deps: ApiDeps): void {
         summary: 'Duplicate an agent',
         description: 'A new agent with the draft of another, or with what that has published.',
         params: z.object({ workflow_id: workflowIdInPath }),
-        response: { 200: workflowOut, ...faults('WORKFLOW_NOT_FOUND') },
+        response: { 200: workflowOut, ...faults('WORKFLOW_NOT_FOUND', 'FILES_UNAVAILABLE') },
       },
     },
     async (request) => {

@@ -2,19 +2,22 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
+import { triggerPathsOf } from '../../workflow/graph/trigger-path.ts';
 import { requireValid, warningsOf } from '../../workflow/stored/agent-checks.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults, workflowProblemSchema } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { offsetParameter } from '../http/page-parameters.ts';
-import { workflowIdInPath } from '../http/path-parameters.ts';
+import { versionIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
 import { idOut, isoTimeOrNull, queryInteger, timeOut } from '../http/values.ts';
 import { shownAgentOf, versionOnWire, workflowOf } from './workflow-mapping.ts';
 import { workflowVersionOut } from './workflow-schema.ts';
 
 const common = { tags: ['workflows'], security: keyRequired };
 const params = z.object({ workflow_id: workflowIdInPath });
+const versionParams = params.extend({ version_id: versionIdInPath });
 /** Versions of a list without a limit in the query. */
 const VERSIONS_MAX = 1_000;
 
@@ -30,6 +33,18 @@ const published = z
 export function workflowVersionRoutes(api: Api, deps: ApiDeps): void {
   readRoutes(api, deps);
   draftRoutes(api, deps);
+}
+
+/** A version of an agent of the organization. Throws WORKFLOW_NOT_FOUND, WORKFLOW_VERSION_NOT_FOUND. */
+async function versionOf(
+  deps: ApiDeps,
+  organizationId: string,
+  wanted: { workflow_id: string; version_id: string },
+): Promise<WorkflowVersion> {
+  const { id } = await workflowOf(deps, organizationId, wanted.workflow_id);
+  const version = await deps.store.workflows.version(id, wanted.version_id);
+  if (version === undefined) throw new GatewayError('WORKFLOW_VERSION_NOT_FOUND');
+  return version;
 }
 
 function readRoutes(api: Api, deps: ApiDeps): void {
@@ -61,6 +76,25 @@ function readRoutes(api: Api, deps: ApiDeps): void {
       const versions = await deps.store.workflows.versions(id, { limit, offset });
       return versions.map(versionOnWire);
     },
+  );
+
+  api.get(
+    '/workflow/:workflow_id/versions/:version_id',
+    {
+      schema: {
+        ...common,
+        operationId: 'getWorkflowVersion',
+        summary: 'Get a version of an agent',
+        description: 'One version, whole.',
+        params: versionParams,
+        response: {
+          200: workflowVersionOut,
+          ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_VERSION_NOT_FOUND'),
+        },
+      },
+    },
+    async (request) =>
+      versionOnWire(await versionOf(deps, principalOf(request).organizationId, request.params)),
   );
 
   api.post(
@@ -118,6 +152,31 @@ function draftRoutes(api: Api, deps: ApiDeps): void {
       const { organizationId } = principalOf(request);
       const { id } = await workflowOf(deps, organizationId, request.params.workflow_id);
       return versionOnWire(await workflows.createDraft(id));
+    },
+  );
+
+  api.post(
+    '/workflow/:workflow_id/versions/:version_id/restore',
+    {
+      schema: {
+        ...common,
+        operationId: 'restoreWorkflowVersion',
+        summary: 'Restore a version of an agent',
+        description:
+          'Makes the draft what that version was, in place of what the draft has. Calls use it once it is published.',
+        params: versionParams,
+        response: {
+          200: workflowVersionOut,
+          ...faults('WORKFLOW_NOT_FOUND', 'WORKFLOW_VERSION_NOT_FOUND', 'WORKFLOW_CONFLICT'),
+        },
+      },
+    },
+    async (request) => {
+      const version = await versionOf(deps, principalOf(request).organizationId, request.params);
+      const { workflowId, definition, configurations, templateContextVariables } = version;
+      const content = { definition, configurations, templateContextVariables };
+      const triggerPaths = triggerPathsOf(definition);
+      return versionOnWire(await workflows.saveDraft(workflowId, { ...content, triggerPaths }));
     },
   );
 

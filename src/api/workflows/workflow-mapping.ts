@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Workflow, WorkflowVersion } from '../../model/workflow.ts';
+import type { ListedWorkflow, Workflow, WorkflowVersion } from '../../model/workflow.ts';
 import { publicDefinition } from '../../workflow/graph/public-definition.ts';
 import type { ApiDeps } from '../http/api-deps.ts';
 import { isoTime, isoTimeOrNull } from '../http/values.ts';
@@ -59,9 +59,7 @@ export function workflowOnWire(
   };
 }
 
-export function listedOnWire(
-  workflow: Workflow & { totalRuns: number },
-): z.infer<typeof workflowListItem> {
+export function listedOnWire(workflow: ListedWorkflow): z.infer<typeof workflowListItem> {
   return {
     id: workflow.id,
     name: workflow.name,
@@ -69,6 +67,8 @@ export function listedOnWire(
     created_at: isoTime(workflow.createdAt),
     total_runs: workflow.totalRuns,
     folder_id: workflow.folderId,
+    published_version: workflow.publishedVersion,
+    has_draft: workflow.hasDraft,
     workflow_uuid: workflow.uuid,
   };
 }

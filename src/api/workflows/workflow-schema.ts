@@ -112,6 +112,11 @@ export const workflowListItem = z
     created_at: timeOut,
     total_runs: z.int().describe('Runs of all versions.'),
     folder_id: idOut.nullable().describe('Null: in no folder.'),
+    published_version: z
+      .int()
+      .nullable()
+      .describe('Number of the version that calls use. Null: none is published.'),
+    has_draft: z.boolean().describe('Whether there are changes that are not published.'),
     workflow_uuid: z.string().describe('For the paths that start calls.'),
   })
   .meta({ id: 'WorkflowListResponse', description: 'An agent without its content.' });

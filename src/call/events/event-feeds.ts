@@ -41,6 +41,8 @@ export interface EventFeed {
   readonly place: string;
   /** Runs that are in the feed at the moment. */
   readonly runIds: Iterable<string>;
+  /** Whether everything in the feed is reported to watchers of its runs. */
+  readonly isReported: boolean;
   /** A message for an item of a run that is not stored. */
   liveMessage(runId: string, item: FeedbackItem): FeedMessage;
 }
@@ -59,6 +61,7 @@ function feedMessageOf(
 
 /** Feed of one run, from its first event or from a given one to its end. */
 export class RunFeed implements EventFeed {
+  readonly isReported = true;
   readonly #store: Pick<Store, 'runs'>;
   readonly #run: Run;
   readonly #feedback = new Feedback();
@@ -156,6 +159,8 @@ interface Followed {
  *  contains the cursors of all of them. */
 export class OrganizationFeed implements EventFeed {
   readonly isOver = false;
+  /** Calls begin without a report. */
+  readonly isReported = false;
   readonly #store: Pick<Store, 'runs'>;
   readonly #organizationId: string;
   readonly #followed = new Map<string, Followed>();

@@ -7,10 +7,15 @@ export interface FeedbackItem {
   type: string;
   payload: Record<string, unknown>;
   timestamp: string;
+  /** Media time of the item, in milliseconds: that of the recording. Of what a side said, the begin of the speech. */
+  at_ms?: number;
   turn?: number;
   node_id?: string;
   node_name?: string;
 }
+
+/** Functions under way that are timed. */
+const CALLED_MAX = 100;
 
 interface Place {
   turn: number;
@@ -27,6 +32,8 @@ export function feedbackItems(events: readonly CallEvent[]): FeedbackItem[] {
 /** Converts a log event by event, as `feedbackItems` does. */
 export class Feedback {
   readonly #place: Place = { turn: 0, nodeId: undefined, nodeName: undefined };
+  /** When functions that have not returned were called, in wall clock milliseconds. */
+  readonly #calledAt = new Map<string, number>();
 
   /** The event's item; undefined if it has none. */
   next(event: CallEvent): FeedbackItem | undefined {
@@ -39,13 +46,26 @@ export class Feedback {
     if (body.type === 'user.turn') place.turn += 1;
     const item = itemOf(body, event.at - event.mediaMs);
     if (item === undefined) return undefined;
+    if (body.type === 'function.called') this.#called(body.callId, event.at);
+    if (body.type === 'function.returned') Object.assign(item.payload, this.#tookOf(event, body));
     return {
       ...item,
       timestamp: stamp(event.at),
+      at_ms: Math.round('startMs' in body ? body.startMs : event.mediaMs),
       turn: place.turn,
       ...(place.nodeId === undefined ? {} : { node_id: place.nodeId }),
       ...(place.nodeName === undefined ? {} : { node_name: place.nodeName }),
     };
+  }
+
+  #called(callId: string, at: number): void {
+    if (this.#calledAt.size < CALLED_MAX) this.#calledAt.set(callId, at);
+  }
+
+  #tookOf({ at }: CallEvent, { callId }: { callId: string }): { duration_ms?: number } {
+    const calledAt = this.#calledAt.get(callId);
+    this.#calledAt.delete(callId);
+    return calledAt === undefined ? {} : { duration_ms: Math.max(0, Math.round(at - calledAt)) };
   }
 }
 
@@ -56,12 +76,22 @@ function itemOf(body: CallEventBody, originAt: number): Item | undefined {
     case 'user.turn':
       return {
         type: 'rtf-user-transcription',
-        payload: { text: body.text, final: true, ...span(originAt, body), source: body.source },
+        payload: {
+          text: body.text,
+          final: true,
+          ...span(originAt, body),
+          source: body.source,
+        },
       };
     case 'agent.said':
       return {
         type: 'rtf-bot-text',
-        payload: { text: body.text, ...span(originAt, body), interrupted: body.interrupted },
+        payload: {
+          text: body.text,
+          ...span(originAt, body),
+          interrupted: body.interrupted,
+          ...(body.unheard !== undefined && { unheard_text: body.unheard }),
+        },
       };
     case 'node.entered':
       return {
@@ -149,9 +179,11 @@ function functionItem(body: CallEventBody): Item | undefined {
   }
 }
 
-function span(originAt: number, turn: { startMs: number; endMs: number }): Record<string, string> {
+function span(originAt: number, turn: { startMs: number; endMs: number }): Record<string, unknown> {
   return {
     timestamp: stamp(originAt + turn.startMs),
     end_timestamp: stamp(originAt + turn.endMs),
+    start_ms: Math.round(turn.startMs),
+    end_ms: Math.round(turn.endMs),
   };
 }

@@ -131,7 +131,7 @@ export class ExaminationAgent implements MediaListener {
         this.#key.settle(event.digit);
       }
     } else if (event.type === 'closed') {
-      if (event.reason !== 'ended') this.#noteFault(event.error);
+      if ('error' in event) this.#noteFault(event.error);
       this.stop();
     }
   }

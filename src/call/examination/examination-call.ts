@@ -15,8 +15,9 @@ import type {
 import { isUncertain } from '../../telephony/provider/rest-failure.ts';
 import { SocketMediaSession } from '../../telephony/provider/socket-media-session.ts';
 import { CLOSE } from '../../transport/media-socket.ts';
-import type { MediaTokenStore } from '../../transport/media-token.ts';
-import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { MediaPath, TokenSubject } from '../../transport/media-token.ts';
+import type { MediaTokenStore } from '../../transport/media-token-store.ts';
+import type { MediaAdmission } from '../../transport/websocket/media-server.ts';
 import type { CallActions } from '../start/call-actions.ts';
 import { callbackUrls, mediaUrl } from '../start/setup/callback-urls.ts';
 import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
@@ -146,12 +147,12 @@ export class ExaminationCall {
     headers: Record<string, string | undefined>,
   ): Promise<MediaAdmission> {
     const { capture, tokens } = this.#deps;
-    const { id, provider, credentials } = this.order;
+    const { provider, credentials } = this.order;
     const refuse = (code: number, reason: string): MediaAdmission => {
       capture.upgrade(headers, reason);
       return { refuse: code, reason };
     };
-    if (!tokens.redeem(id, path.token)) return refuse(CLOSE.unauthorized, 'token');
+    if (tokens.redeem(path)?.kind !== 'issued') return refuse(CLOSE.unauthorized, 'token');
     const body = { rawBody: Buffer.alloc(0), form: {}, formAll: {}, json: undefined };
     const upgrade = { ...body, method: 'GET', url: this.#mediaUrl(path.token), headers };
     if (provider.webhook.verifyUpgrade?.(upgrade, credentials) === false) {
@@ -240,15 +241,15 @@ export class ExaminationCall {
   /** Connects the answered call to the media socket. A repeated command is not sent: the first one is carried out. */
   #connect(callId: string): Promise<WebhookReply> {
     const { tokens, actions, addSecret } = this.#deps;
-    const { id, provider, credentials, publicUrl } = this.order;
+    const { provider, credentials, publicUrl } = this.order;
     const isCommand = provider.capabilities.answerStyle === 'command';
     if (isCommand && this.#isConnecting) return Promise.resolve(provider.webhook.acknowledge());
     this.#isConnecting = true;
-    const token = tokens.reissue(id, TOKEN_MS);
+    const token = tokens.reissue(this.#subject, TOKEN_MS);
     addSecret(token, 'redacted-media-token');
-    const { statusUrl, answeredByUrl } = callbackUrls(publicUrl, provider, id);
+    const { statusUrl, answeredByUrl } = callbackUrls(publicUrl, provider, this.order.id);
     const action = provider.webhook.answer({
-      runId: id,
+      runId: this.order.id,
       callId,
       isAnswered: true,
       statusUrl,
@@ -273,8 +274,12 @@ export class ExaminationCall {
   }
 
   #mediaUrl(token: string): string {
-    const { id, organizationId, publicUrl } = this.order;
-    return mediaUrl(publicUrl, { id, organizationId, workflowId: EXAMINATION_WORKFLOW }, token);
+    return mediaUrl(this.order.publicUrl, this.#subject, token);
+  }
+
+  get #subject(): TokenSubject {
+    const { id, organizationId } = this.order;
+    return { id, organizationId, workflowId: EXAMINATION_WORKFLOW };
   }
 
   // The course of the call.

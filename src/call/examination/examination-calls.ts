@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName, ProviderName } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,8 +16,9 @@ import {
 } from '../../telephony/provider/provider.ts';
 import type { RestExchange } from '../../telephony/provider/rest-client.ts';
 import { CLOSE } from '../../transport/media-socket.ts';
-import { createMediaTokens } from '../../transport/media-token.ts';
-import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { MediaPath } from '../../transport/media-token.ts';
+import type { MediaTokenStore } from '../../transport/media-token-store.ts';
+import type { MediaAdmission } from '../../transport/websocket/media-server.ts';
 import { CallActions } from '../start/call-actions.ts';
 import type { OutboundRoute, OutboundRoutes } from '../start/outbound/outbound-route.ts';
 import { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
@@ -62,13 +63,14 @@ export interface ExaminationCallsDeps {
   routes: Pick<OutboundRoutes, 'find'>;
   /** Creates a provider whose requests are observed. Undefined for a PBX. */
   createProvider: (
-    name: ProviderName,
+    name: ConfiguredProviderName,
     onExchange: (exchange: RestExchange) => void,
   ) => HostedProvider | undefined;
   /** Renders the agent's speech. Throws TTS_*. */
   speak: () => Promise<AgentLines>;
   gateway: { publicUrl: string; version: string };
   isDraining: () => boolean;
+  tokens: MediaTokenStore;
   clock: Clock;
   random: Random;
   log: Log;
@@ -86,17 +88,15 @@ export class ExaminationCalls {
   readonly #deps: ExaminationCallsDeps;
   readonly #actions: CallActions;
   readonly #verifier: WebhookVerifier;
-  readonly #tokens: ReturnType<typeof createMediaTokens>;
   readonly #calls = new Map<string, Kept>();
   /** Organizations whose call is being started. */
   readonly #starting = new Set<string>();
 
   constructor(deps: ExaminationCallsDeps) {
-    const { clock, random, log, store } = deps;
+    const { clock, log, store } = deps;
     this.#deps = deps;
     this.#actions = new CallActions({ clock, log });
     this.#verifier = new WebhookVerifier({ store, clock, log });
-    this.#tokens = createMediaTokens({ clock, random });
   }
 
   /** Starts a call. If it throws, no phone has rung. Throws CONFIGURATION_*, CALLER_ID_NOT_FOUND,
@@ -168,8 +168,8 @@ export class ExaminationCalls {
     return Promise.resolve({ refuse: CLOSE.unauthorized, reason: 'token' });
   }
 
-  isExpected({ runId, token }: MediaPath): boolean {
-    return this.#tokens.isDue(runId, token);
+  isExpected(path: MediaPath): boolean {
+    return this.#deps.tokens.isDue(path);
   }
 
   /** Throws GATEWAY_DRAINING. */
@@ -223,7 +223,9 @@ export class ExaminationCalls {
     redaction.addSecret(id, 'redacted-run-id');
     const about = { provider: route.provider.name, gateway: version };
     const capture = new CallCapture({ clock, redaction, about });
-    const provider = createProvider(route.provider.name, (exchange) => capture.rest(exchange));
+    const provider = createProvider(route.configuration.provider, (exchange) =>
+      capture.rest(exchange),
+    );
     if (provider === undefined) throw new GatewayError('EXAMINATION_CALL_UNSUPPORTED');
     // Speech may have taken seconds; a call dialled after the drain would not be hung up.
     this.#refuseIfDraining();
@@ -231,7 +233,7 @@ export class ExaminationCalls {
     const call = new ExaminationCall(
       {
         capture,
-        tokens: this.#tokens,
+        tokens: this.#deps.tokens,
         actions: this.#actions,
         verifier: this.#verifier,
 

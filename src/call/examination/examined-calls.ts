@@ -5,6 +5,7 @@ import type { ProviderName } from '../../model/provider.ts';
 import type { ProviderRequest, WebhookReply } from '../../telephony/provider/provider.ts';
 import type { CallService } from '../call-service.ts';
 import type { StartCall, StartedCall, TestCall } from '../start/setup/call-start.ts';
+import type { StartedWebCall, WebCall } from '../start/setup/web-call.ts';
 import type { ExaminationCalls } from './examination-calls.ts';
 
 export class ExaminedCalls implements CallService {
@@ -28,6 +29,10 @@ export class ExaminedCalls implements CallService {
     return this.#calls.startTest(request);
   }
 
+  startWeb(request: WebCall): Promise<StartedWebCall> {
+    return this.#calls.startWeb(request);
+  }
+
   hangUp(wanted: Parameters<CallService['hangUp']>[0]): ReturnType<CallService['hangUp']> {
     return this.#calls.hangUp(wanted);
   }
@@ -43,6 +48,11 @@ export class ExaminedCalls implements CallService {
   answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     const call = this.#examinations.ofRun(name, runId);
     return call?.answer(request) ?? this.#calls.answer(name, runId, request);
+  }
+
+  /** An examination ends with its media: its documents do not ask. */
+  resume(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#calls.resume(name, runId, request);
   }
 
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {

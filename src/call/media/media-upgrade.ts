@@ -4,7 +4,7 @@
 import { mediaFaults } from '../../metrics/metrics.ts';
 import type { ProviderRequest } from '../../telephony/provider/provider.ts';
 import { CLOSE } from '../../transport/media-socket.ts';
-import type { MediaPath } from '../../transport/websocket/media-server.ts';
+import type { MediaPath } from '../../transport/media-token.ts';
 
 export type Headers = Record<string, string | undefined>;
 

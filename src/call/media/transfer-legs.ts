@@ -8,8 +8,9 @@ import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import { isHosted, type WebhookReply } from '../../telephony/provider/provider.ts';
 import { SocketMediaSession } from '../../telephony/provider/socket-media-session.ts';
-import type { MediaTokenStore } from '../../transport/media-token.ts';
-import type { MediaAdmission, MediaPath } from '../../transport/websocket/media-server.ts';
+import type { MediaPath } from '../../transport/media-token.ts';
+import type { MediaTokenStore } from '../../transport/media-token-store.ts';
+import type { MediaAdmission } from '../../transport/websocket/media-server.ts';
 import type { CallActions } from '../start/call-actions.ts';
 import { TOKEN_MS } from '../start/call-preparation.ts';
 import { callbackUrls, mediaUrl, transferUrls } from '../start/setup/callback-urls.ts';
@@ -74,11 +75,13 @@ export class TransferDestinations implements TransferLegs {
 
   /** Handles a media socket that requests admission under a transfer id. */
   admit(path: MediaPath, headers: Headers): MediaAdmission {
-    if (!this.#deps.tokens.redeem(path.runId, path.token)) {
-      return refuseMedia('unauthorized', 'token');
-    }
+    const redeemed = this.#deps.tokens.redeem(path);
+    if (redeemed === undefined) return refuseMedia('unauthorized', 'token');
     const leg = this.#legs.get(path.runId);
-    return leg?.admit(path, headers) ?? refuseMedia('notFound', 'no transfer waits');
+    if (leg === undefined) return refuseMedia('notFound', 'no transfer waits');
+    // The process with the transfer issues its tokens: this one was used.
+    if (redeemed.kind !== 'issued') return refuseMedia('unauthorized', 'token');
+    return leg.admit(path, headers);
   }
 }
 
@@ -111,14 +114,14 @@ class Leg implements FollowedTransfer {
     if (!isHosted(provider)) throw new TypeError('a provider with webhooks');
     // A provider that gets a command twice carries it out once, with the URL of the first.
     const isCommand = provider.capabilities.answerStyle === 'command';
-    const token = isCommand ? tokens.reissue(this.id, TOKEN_MS) : tokens.issue(this.id, TOKEN_MS);
+    const subject = { ...run, id: this.id };
+    const token = isCommand ? tokens.reissue(subject, TOKEN_MS) : tokens.issue(subject, TOKEN_MS);
     const { resultUrl } = transferUrls(publicUrl, provider, this.id);
     const action = provider.webhook.answer({
       runId: this.id,
       callId,
       isAnswered: true,
-      mediaUrl: mediaUrl(publicUrl, { ...run, id: this.id }, token),
-
+      mediaUrl: mediaUrl(publicUrl, subject, token),
       statusUrl: resultUrl,
       answeredByUrl: resultUrl,
     });

@@ -49,10 +49,11 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       callerTurn(targets, event.turn);
       break;
     case 'late-turn':
-      unansweredTurn(targets, event.turn);
+      countTurn(targets, event.turn);
+      record.note(record.turnEntry(event.turn));
       break;
     case 'last-turn':
-      unansweredTurn(targets, event.turn);
+      countTurn(targets, event.turn);
       // The turn counts for the call's values, while they are extracted.
       dispatchTurn(targets, event.turn);
       break;
@@ -72,7 +73,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       break;
     case 'backchannel':
       targets.interim.drop();
-      record.note(backchannelOf(event));
+      record.note(backchannelOf(event, record));
       break;
     case 'digit':
       idle.reset();
@@ -100,36 +101,33 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
 }
 
 /** The log entry of a backchannel. Uncertain words get no line in the transcript: they may be the agent's own echo. */
-function backchannelOf(event: Extract<CallAudioEvent, { type: 'backchannel' }>): CallEventBody {
-  const { text, confidence, isMuted, startMs, endMs } = event;
+function backchannelOf(
+  event: Extract<CallAudioEvent, { type: 'backchannel' }>,
+  record: Pick<SessionEvents, 'span'>,
+): CallEventBody {
+  const { text, confidence, isMuted } = event;
   const isSaid = isMuted && trustIn(confidence) === 'accept';
-  const muted = { startMs: Math.round(startMs), endMs: Math.round(endMs) };
-  return { type: 'user.backchannel', text, ...(isSaid && { muted }) };
+  return { type: 'user.backchannel', text, ...(isSaid && { muted: record.span(event) }) };
 }
 
-function unansweredTurn({ interim, record }: AudioEventTargets, turn: CallerTurn): void {
+function countTurn({ interim }: AudioEventTargets, turn: CallerTurn): void {
   interim.drop();
   turns.inc({ source: turn.source });
-  record.unansweredTurn(turn);
 }
 
-function dispatchTurn(
-  { dialogue }: Pick<AudioEventTargets, 'dialogue'>,
-  { text, confidence, source }: CallerTurn,
-): void {
-  dialogue.dispatch({ type: 'caller-turn', text, confidence, source });
+function dispatchTurn({ dialogue, record }: AudioEventTargets, turn: CallerTurn): void {
+  const { text, confidence, source } = turn;
+  const event = { type: 'caller-turn', text, confidence, source } as const;
+  dialogue.dispatchNoted(event, record.turnEntry(turn));
 }
 
-function callerTurn(
-  { idle, interim, record, dialogue, log }: AudioEventTargets,
-  turn: CallerTurn,
-): void {
+function callerTurn(targets: AudioEventTargets, turn: CallerTurn): void {
+  const { idle, record, dialogue, log } = targets;
   idle.reset();
-  interim.drop();
-  turns.inc({ source: turn.source });
+  countTurn(targets, turn);
   record.callerTurn(turn);
   log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
-  dispatchTurn({ dialogue }, turn);
+  dispatchTurn(targets, turn);
   // The speculative answer for this turn is in use, or has no use.
   dialogue.withdraw();
 }
@@ -140,8 +138,10 @@ function utteranceFinished(
 ): void {
   idle.reset();
   turns.inc({ source: 'agent' });
-  record.agentSaid(report);
+  const said = record.agentSaid(report);
   const { utteranceId, heardText, interrupted } = report;
   mute.finished(utteranceId);
-  dialogue.dispatch({ type: 'utterance-finished', utteranceId, heardText, interrupted });
+  const event = { type: 'utterance-finished', utteranceId, heardText, interrupted } as const;
+  if (said === undefined) dialogue.dispatch(event);
+  else dialogue.dispatchNoted(event, said);
 }

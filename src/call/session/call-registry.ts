@@ -15,6 +15,8 @@ export class CallRegistry implements UnconnectedCallList {
   readonly #sessions = new Map<string, CallSession>();
   /** Called for each call whose media have come: its session closes its run. */
   onActivated: ((runId: string) => void) | undefined;
+  /** Called for each call whose media have broken off at a provider that keeps it and does not ask. */
+  onLost: ((runId: string) => void) | undefined;
 
   get activeCalls(): number {
     return this.#sessions.size;

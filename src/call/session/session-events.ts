@@ -2,10 +2,11 @@
 // caller's last speech to the agent's first sent frame, in parts.
 
 import { responseSeconds } from '../../metrics/metrics.ts';
-import type { TurnLatency, UtteranceKind } from '../../model/call-event.ts';
+import type { CallEvent, TurnLatency, UtteranceKind } from '../../model/call-event.ts';
 import type { UtteranceReport } from '../../pipeline/call-audio-event.ts';
 import type { CallerTurn, InterruptionFacts } from '../../pipeline/turn/turn-event.ts';
 import type { ServiceUsage } from '../../speech/service/service-means.ts';
+import type { NotedInput } from '../events/engine-inputs.ts';
 import type { RunLog } from '../events/event-log.ts';
 import { DialogueRecord, type NodePlace } from './dialogue/dialogue-record.ts';
 
@@ -34,6 +35,12 @@ interface SpokenCharacters {
   characters: number;
 }
 
+/** Media time of the first and last sound, in milliseconds. */
+interface Span {
+  startMs: number;
+  endMs: number;
+}
+
 interface Spoken extends NodePlace {
   kind: UtteranceKind;
 }
@@ -43,8 +50,12 @@ interface UtteranceRole {
   isAnswer: boolean;
 }
 
+/** Characters of an event's unheard words: a minute of speech. */
+const UNHEARD_CHARACTERS_MAX = 1_000;
+
 export class SessionEvents extends DialogueRecord {
   readonly #runLog: RunLog;
+  readonly #startMs: () => number;
   readonly #utterances = new Map<number, Spoken>();
   /** Utterances that answer no turn. */
   readonly #asides = new Set<number>();
@@ -58,9 +69,27 @@ export class SessionEvents extends DialogueRecord {
   /** Jobs whose services count their own usage. */
   readonly #counted = new Set<ServiceUsage['job']>();
 
-  constructor(runLog: RunLog, mediaMs: () => number) {
-    super((body) => runLog.append(body, mediaMs()));
+  /** `startMs`: media time of the run at which the session's own begins. Default: 0. */
+  constructor(
+    runLog: RunLog,
+    mediaMs: () => number,
+    { startMs = () => 0, place }: { startMs?: () => number; place?: NodePlace | undefined } = {},
+  ) {
+    super((body) => runLog.append(body, mediaMs()), place);
     this.#runLog = runLog;
+    this.#startMs = startMs;
+  }
+
+  /** The media time of the run, in whole milliseconds. */
+  span({ startMs, endMs }: Span): Span {
+    const from = this.#startMs();
+    return { startMs: Math.round(from + startMs), endMs: Math.round(from + endMs) };
+  }
+
+  /** Counts the characters that the caller has heard in a former process, which did not come to note its usage. */
+  continue(events: readonly CallEvent[]): void {
+    if (events.some(({ body }) => body.type === 'speech.usage')) return;
+    for (const { body } of events) if (body.type === 'agent.said') this.spoken(body.text);
   }
 
   /** Characters sent to voices that did not count them: where another voice has counted, those of the embedded one,
@@ -89,22 +118,21 @@ export class SessionEvents extends DialogueRecord {
     }
   }
 
+  /** Notes the time of a turn that is answered. */
   callerTurn(turn: CallerTurn): void {
     this.#turn = turn;
-    this.unansweredTurn(turn);
   }
 
-  /** Notes a turn that gets no answer. */
-  unansweredTurn(turn: CallerTurn): void {
-    this.note({
+  /** The log entry of a turn in the current node. */
+  turnEntry(turn: CallerTurn): NotedInput {
+    return {
       type: 'user.turn',
       text: turn.text,
       source: turn.source,
       confidence: turn.confidence,
       ...this.place,
-      startMs: Math.round(turn.startMs),
-      endMs: Math.round(turn.endMs),
-    });
+      ...this.span(turn),
+    };
   }
 
   /** Notes an utterance that was requested in the current node. */
@@ -135,22 +163,25 @@ export class SessionEvents extends DialogueRecord {
     this.note({ type: 'turn.latency', parts });
   }
 
-  agentSaid(report: UtteranceReport): void {
+  /** The log entry of an utterance that is over; undefined if nothing of it was heard. */
+  agentSaid(report: UtteranceReport): NotedInput | undefined {
     // An utterance that never began was not heard.
     if (this.#heard.delete(report.utteranceId)) this.#runLog.emitLive('rtf-bot-stopped-speaking');
     const spoken = this.#utterances.get(report.utteranceId);
     this.#utterances.delete(report.utteranceId);
     this.#asides.delete(report.utteranceId);
-    if (spoken === undefined || report.heardText === '') return;
-    this.note({
+    if (spoken === undefined || report.heardText === '') return undefined;
+    return {
       type: 'agent.said',
       utteranceId: report.utteranceId,
       ...spoken,
       text: report.heardText,
+      ...(report.unheardText !== undefined && {
+        unheard: report.unheardText.slice(0, UNHEARD_CHARACTERS_MAX),
+      }),
       interrupted: report.interrupted,
-      startMs: Math.round(report.startMs),
-      endMs: Math.round(report.endMs),
-    });
+      ...this.span(report),
+    };
   }
 
   interruption(facts: InterruptionFacts): void {

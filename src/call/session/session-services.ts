@@ -6,7 +6,7 @@ import type { Log } from '../../log.ts';
 import type { WorkflowConfigurations } from '../../model/workflow.ts';
 import { CallAudio } from '../../pipeline/call-audio.ts';
 import type { CallAudioEvent } from '../../pipeline/call-audio-event.ts';
-import type { RecordingFile } from '../../pipeline/recorder.ts';
+import type { ContinuedRecording, RecordingFile } from '../../pipeline/recorder.ts';
 import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.ts';
 import { type NodeSpeech, nodeSpeechOf, type SpeechPlan } from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -22,6 +22,8 @@ interface AudioParts {
   start: MediaStart;
   media: MediaSession;
   recording: RecordingFile | undefined;
+  /** Set for a call that goes on: another process has begun the recording, and found out who answered. */
+  continued: ContinuedRecording | undefined;
   clock: Clock;
   onEvent: (event: CallAudioEvent) => void;
   log: Log;
@@ -53,7 +55,7 @@ export function openAudio(
     marks,
     tuning: turnSettings(plan.settings),
     ambient: plan.ambient,
-    machine: machineDetectionOf(plan),
+    machine: parts.continued === undefined ? machineDetectionOf(plan) : undefined,
   });
 }
 

@@ -9,7 +9,7 @@ import type { CallEventBody } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
-import type { RecordingFile } from '../../pipeline/recorder.ts';
+import type { ContinuedRecording, RecordingFile } from '../../pipeline/recorder.ts';
 import type { Clock } from '../../std/clock.ts';
 import type {
   MediaEvent,
@@ -17,20 +17,20 @@ import type {
   MediaSession,
   MediaStart,
 } from '../../telephony/provider/media-session.ts';
-import { isFinal } from '../../workflow/engine/ending.ts';
 import type { EndedBy } from '../end/closing/run-closing.ts';
+import { EngineInputs } from '../events/engine-inputs.ts';
 import type { RunLog } from '../events/event-log.ts';
 import { isUnwantedMachine } from '../start/setup/answering-machine.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
 import { onceFetched } from '../start/setup/pre-call-fetch.ts';
-import { CallTransfer } from '../transfer/call-transfer.ts';
-import { AgentSpeech } from './agent-speech.ts';
 import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
 import { CallSuspension } from './call-suspension.ts';
-import { closeSession } from './close-session.ts';
+import { closeSession, leaveSession } from './close-session.ts';
 import { CallTimers, guardedClock, IdleTimer, limitDuration } from './dialogue/call-timers.ts';
-import { type DialogueMedium, DialogueRunner } from './dialogue/dialogue-runner.ts';
+import { DialogueRunner } from './dialogue/dialogue-runner.ts';
 import { InterimWords, MuteState } from './live-reports.ts';
+import { phoneMedium } from './phone-medium.ts';
+import { isUnderWay, placeOf, type ResumedCall, resumedEntry } from './resumed-call.ts';
 import type { SessionDeps } from './session-deps.ts';
 import { SessionEvents } from './session-events.ts';
 import { CurrentServices, openAudio } from './session-services.ts';
@@ -38,6 +38,9 @@ import { WaitLines } from './wait-lines.ts';
 
 /** Deadline of the last extraction of values after the caller has left; the engine stops earlier. */
 const LEAVE_MS_MAX = 10_000;
+/** Time for the provider to ask what to do with a call whose media have broken off, or to report its end: it does either
+ *  when the socket closes. */
+const LOST_MS_MAX = 3_000;
 /** Time for the provider to report how an unanswered call ended, after its media are gone. */
 const VERDICT_MS_MAX = 3_000;
 
@@ -49,8 +52,12 @@ export interface SessionOptions {
   /** Whether the call is answered. If not, the phone still rings: early media are recorded, and the agent neither
    *  listens nor speaks before `answer`. */
   isAnswered: boolean;
-  /** Called once, when all data of the call are stored. */
+  /** Where the call stands that another process has begun. Default: it begins here. */
+  resumed?: ResumedCall;
+  /** Called once, when all data of the call are stored, or another session goes on with it. */
   onEnded: () => void;
+  /** Called when the media have broken off, at a provider that keeps the call and does not ask. */
+  onLost?: () => void;
 }
 
 export class CallSession {
@@ -72,6 +79,8 @@ export class CallSession {
   #by: EndedBy = 'agent';
   /** The provider's id of the call; from its media if the run does not have it yet. */
   #callId: string | null;
+  /** Media time of the run at which this session's audio began, in milliseconds. */
+  #startMs: number;
   /** Media time of the answer, in milliseconds; undefined before. */
   #answeredMs: number | undefined;
   /** Media time at which the caller left, in milliseconds. */
@@ -79,6 +88,10 @@ export class CallSession {
   #media: MediaSession | undefined;
   #audio: CallAudio | undefined;
   #end: Promise<void> | undefined;
+  /** Whether another session goes on with the call. */
+  #isGivenUp = false;
+  /** Whether another process has taken the run. */
+  #isTaken = false;
 
   constructor(deps: SessionDeps, options: SessionOptions) {
     const { plan } = options;
@@ -86,16 +99,21 @@ export class CallSession {
     this.#deps = deps;
     this.#options = options;
     this.#callId = plan.run.providerCallId;
-    this.#answeredMs = options.isAnswered ? 0 : undefined;
+    this.#startMs = options.resumed?.lastMs ?? 0;
+    this.#answeredMs = options.resumed?.answeredMs ?? (options.isAnswered ? 0 : undefined);
     this.#clock = guardedClock(deps.clock, (error) => this.#fail(error, 'unexpected_error'));
     this.#timers = new CallTimers(this.#clock);
     this.#log = deps.log.child({ runId: plan.run.id });
-    this.#record = new SessionEvents(options.runLog, () => this.#audio?.mediaMs ?? 0);
+    this.#record = new SessionEvents(options.runLog, () => this.#mediaMs(), {
+      startMs: () => this.#startMs,
+      place: options.resumed && placeOf(plan.engine, options.resumed),
+    });
     this.#services = new CurrentServices(plan.speech, {
       record: this.#record,
       audio: () => this.#audio,
       onChanged: (speech) => this.#wait.use(speech),
     });
+    if (options.resumed !== undefined) this.#record.continue(options.runLog.events);
     this.#mute = new MuteState((type) => options.runLog.emitLive(type));
     this.#interim = new InterimWords(this.#clock, options.runLog);
     const audio = (): CallAudio | undefined => this.#audio;
@@ -109,8 +127,26 @@ export class CallSession {
     });
     this.#dialogue = new DialogueRunner({
       engine: plan.engine,
-      medium: this.#medium(),
+      ...(options.resumed && { state: options.resumed.state }),
+      medium: phoneMedium({
+        deps,
+        plan,
+        clock: this.#clock,
+        log: this.#log,
+        record: this.#record,
+        services: this.#services,
+        wait: this.#wait,
+        mute: this.#mute,
+        audio,
+        state: () => this.#dialogue.state,
+        callId: () => this.#callId,
+        callerGone: this.#gone.signal,
+        // A transferred caller has left our media as if they had hung up.
+        end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
+        onBroken: (error) => this.#broken(error),
+      }),
       record: this.#record,
+      inputs: this.#inputs(),
       organizationId: plan.run.organizationId,
       workflowId: plan.run.workflowId,
       llm: this.#services.llm,
@@ -153,7 +189,7 @@ export class CallSession {
   /** Begins the conversation: the callee has answered. */
   answer(): void {
     if (this.isAnswered || this.#end !== undefined) return;
-    this.#answeredMs = this.#audio?.mediaMs ?? 0;
+    this.#answeredMs = this.#mediaMs();
     this.#guarded(() => this.#begin());
   }
 
@@ -170,6 +206,12 @@ export class CallSession {
     this.#record.note(body);
   }
 
+  /** Ends the session, as another process has the run. Whether the call goes on is for that process. Never rejects. */
+  endTaken(): Promise<void> {
+    this.#isTaken = true;
+    return this.end('unexpected_error', 'gateway');
+  }
+
   /** Ends the call once; later calls wait for the same end. Never rejects. */
   end(reason: EndReason, by: EndedBy): Promise<void> {
     // Set before closing begins: events that closing causes must not end the call again.
@@ -179,52 +221,44 @@ export class CallSession {
     return this.#end;
   }
 
-  /** The engine's actions in a phone call. */
-  #medium(): DialogueMedium {
-    const { plan } = this;
-    const audio = (): CallAudio | undefined => this.#audio;
-    const speech = new AgentSpeech({
-      record: this.#record,
+  /** Gives the call up, so that another session goes on with it: the provider says that its media are over. Resolves when
+   *  this one writes nothing more; false if the call is about to end. Never rejects. */
+  async giveUp(): Promise<boolean> {
+    if (!this.#canGoOn()) return false;
+    this.#isGivenUp = true;
+    this.#end = this.#stop();
+    await this.#end;
+    return true;
+  }
 
-      clips: plan.clips,
-      lines: this.#wait,
-      kept: (text) => this.#services.kept(text),
-      onUnsaid: (utteranceId) => this.#wait.unsaid(utteranceId),
-      audio,
-    });
-    const transfer = new CallTransfer({
-      ...this.#deps,
+  /** Whether the conversation could go on over other media. */
+  #canGoOn(): boolean {
+    const isOpen = this.isAnswered && this.#audio !== undefined && this.#end === undefined;
+    return isOpen && isUnderWay(this.#dialogue.state);
+  }
 
-      plan,
-      audio,
-      clock: this.#clock,
-      log: this.#log,
-      callId: () => this.#callId,
-      callerGone: this.#gone.signal,
-      note: (body) => this.#record.note(body),
-      consultation: this.#services.consultation(this.#deps.services),
+  /** Stops without an end of the call. Never rejects. */
+  async #stop(): Promise<void> {
+    this.#guarded(() => this.#dialogue.close());
+    this.#stopWork();
+    const parts = { plan: this.plan, audio: this.#audio, media: this.#media, log: this.#log };
+    await leaveSession(this.#deps, parts);
+    this.#over();
+  }
+
+  /** Media time of the run, in milliseconds. */
+  #mediaMs(): number {
+    return this.#startMs + (this.#audio?.mediaMs ?? 0);
+  }
+
+  /** The store of what the engine gets. */
+  #inputs(): EngineInputs {
+    const { runLog, plan } = this.#options;
+    return new EngineInputs({
+      append: (body, at) => runLog.append(body, this.#mediaMs(), at),
+      runContext: plan.run.initialContext,
+      events: runLog.events,
     });
-    return {
-      waitsAtOpening: true,
-      say: (action) => speech.say(action),
-      openAnswer: (action) => speech.openAnswer(action),
-      expect: (expectation) => this.#audio?.expect(expectation),
-      entered: (nodeId) => this.#services.enter(nodeId),
-      transfer: (action, signal) => transfer.transfer(action, signal),
-      // A transferred caller has left our media as if they had hung up.
-      end: (reason) => void this.end(reason, reason === 'transfer_call' ? 'agent' : this.#by),
-      isCallerSpeaking: () => {
-        // Words change nothing after the agent's last ones: a sound without words is not waited for.
-        const isLast = isFinal(this.#dialogue.state);
-        return (isLast ? this.#audio?.isCallerTalking : this.#audio?.isCallerBusy) === true;
-      },
-      onStepped: (state) => {
-        this.#mute.follow(state);
-        if (isFinal(state)) speech.keepAnswer();
-        this.#wait.note();
-      },
-      onBroken: (error) => this.#broken(error),
-    };
   }
 
   // Events of the layers below.
@@ -252,6 +286,7 @@ export class CallSession {
         break;
       case 'closed':
         if (event.reason === 'ended') this.#left();
+        else if (event.reason === 'lost') this.#lost();
         else if (event.reason === 'fault') this.#fail(event.error, 'pipeline_error');
         else this.#fail(event.error, 'system_connect_error');
         break;
@@ -269,6 +304,7 @@ export class CallSession {
       this.#fail(new GatewayError('MEDIA_UNAUTHORIZED'), 'system_connect_error');
       return;
     }
+    this.#continue();
     const targets: AudioEventTargets = {
       record: this.#record,
       dialogue: this.#dialogue,
@@ -285,8 +321,11 @@ export class CallSession {
       media,
 
       recording: this.#options.recording,
+      continued: this.#continuedRecording(),
       clock: this.#clock,
       onEvent: (event) => {
+        // The log is another session's: words that come late are lost.
+        if (this.#isGivenUp) return;
         if (event.type === 'turn') this.#wait.callerTurn();
         handleAudioEvent(targets, event);
         this.#wait.note();
@@ -294,7 +333,9 @@ export class CallSession {
       log: this.#log,
     });
     this.#audio = audio;
-    for (const fault of plan.faults) this.#record.fault(fault, false);
+    if (this.#options.resumed === undefined) {
+      for (const fault of plan.faults) this.#record.fault(fault, false);
+    }
     const { name, rateHz } = codecByName(start.codecIn);
     this.#record.note({ type: 'media.started', codec: name, rateHz });
     this.#log.info('media started');
@@ -306,12 +347,17 @@ export class CallSession {
     const audio = this.#audio;
     if (audio === undefined) return; // The conversation starts with its media.
     audio.listen();
-    limitDuration(plan, this.#timers, {
+    const listener = {
       isCallerSpeaking: () => audio.callerSpeaking,
-      onEndingSoon: (text) => this.#dialogue.dispatch({ type: 'ending-soon', text }),
+      onEndingSoon: (text: string) => this.#dialogue.dispatch({ type: 'ending-soon', text }),
       onOver: () => this.#leave('call_duration_exceeded', 'gateway'),
-    });
+    };
+    limitDuration(plan, this.#timers, listener, this.#mediaMs() - (this.#answeredMs ?? 0));
     this.#idle.reset();
+    if (this.#dialogue.state.phase !== 'before') {
+      this.#goOn();
+      return;
+    }
     const begin = (initialContext: Record<string, unknown>) => {
       if (this.#end !== undefined) return; // The caller has left during the fetch.
       audio.ring(false);
@@ -322,6 +368,30 @@ export class CallSession {
       audio.ring(true);
       this.#mute.follow(this.#dialogue.state);
     });
+  }
+
+  /** Takes up the run's log and media time where another process has left them. */
+  #continue(): void {
+    const { resumed } = this.#options;
+    if (resumed === undefined) return;
+    const { mediaStartAt, lastMs, unlogged } = resumed;
+    this.#startMs = Math.max(lastMs, this.#clock.now() - mediaStartAt);
+    this.#record.note(resumedEntry(resumed, this.#startMs));
+    for (const body of unlogged) this.#record.note(body);
+  }
+
+  #continuedRecording(): ContinuedRecording | undefined {
+    const { resumed } = this.#options;
+    return resumed && { startMs: this.#startMs, writtenMs: resumed.writtenMs };
+  }
+
+  /** Goes on in the middle of the conversation. */
+  #goOn(): void {
+    const { state } = this.#dialogue;
+    if (state.nodeId !== null) this.#services.enter(state.nodeId);
+    this.#mute.follow(state);
+    this.#dialogue.dispatch({ type: 'resumed' });
+    this.#wait.begin();
   }
 
   #answeredBy(answeredBy: AnsweredBy): void {
@@ -335,6 +405,19 @@ export class CallSession {
     } catch (error) {
       this.#fail(error, 'unexpected_error');
     }
+  }
+
+  /** Handles media that have broken off: the agent waits until the provider asks what to do with the call, or is not
+   *  going to. */
+  #lost(): void {
+    if (!this.#canGoOn()) {
+      this.#left();
+      return;
+    }
+    this.#audio?.endMedia();
+    this.#suspension.take({ type: 'interrupted' });
+    this.#timers.after(LOST_MS_MAX, () => this.#left());
+    if (this.plan.provider.capabilities.afterMedia === 'stays') this.#options.onLost?.();
   }
 
   /** Handles the end of the media. */
@@ -357,7 +440,7 @@ export class CallSession {
     this.#guarded(() => {
       audio.stop();
       if (by !== 'caller') return;
-      this.#leftMs ??= audio.leave();
+      this.#leftMs ??= this.#startMs + audio.leave();
     });
   }
 
@@ -390,16 +473,21 @@ export class CallSession {
     void this.end(reason, 'gateway');
   }
 
-  async #close(reason: EndReason, by: EndedBy): Promise<void> {
+  #stopWork(): void {
     this.#timers.cancelAll();
     this.#guarded(() => this.#idle.close());
     this.#guarded(() => this.#wait.close());
     this.#guarded(() => this.#interim.drop());
+  }
+
+  async #close(reason: EndReason, by: EndedBy): Promise<void> {
+    this.#stopWork();
     this.#guarded(() => {
       // The provider reports the end of media that were not seen to close.
-      if (by === 'provider') this.#leftMs ??= this.#audio?.leave();
+      const audio = this.#audio;
+      if (by === 'provider' && audio !== undefined) this.#leftMs ??= this.#startMs + audio.leave();
     });
-    const endMs = this.#leftMs ?? this.#audio?.mediaMs ?? 0;
+    const endMs = this.#leftMs ?? this.#mediaMs();
     const talkedMs = endMs - (this.#answeredMs ?? endMs);
     try {
       await closeSession(this.#deps, {
@@ -408,18 +496,25 @@ export class CallSession {
         audio: this.#audio,
 
         recording: this.#options.recording,
+        isResumed: this.#options.resumed !== undefined,
         media: this.#media,
         log: this.#log,
         callId: this.#callId,
         durationS: talkedMs / 1_000,
 
         endMs,
+        mediaMs: this.#mediaMs(),
         reason,
         by,
+        isTaken: this.#isTaken,
       });
     } catch (error) {
       this.#log.error({ err: error }, 'call not closed completely');
     }
+    this.#over();
+  }
+
+  #over(): void {
     if (this.#media !== undefined) callsActive.dec({ provider: this.plan.provider.name });
     this.#options.onEnded();
   }

@@ -3,7 +3,6 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import type { Run } from '../../model/run.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
 import { prepareSpeech } from '../../speech/speech-plan.ts';
 import { SharedReads } from '../../std/batches.ts';
@@ -14,6 +13,7 @@ import { type Graph, parseGraph } from '../../workflow/graph/graph.ts';
 import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
 import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
 import type { UnconnectedCall } from '../end/closing/unconnected-calls.ts';
+import type { CallAdoptions } from './call-adoption.ts';
 import { withRunIds } from './setup/call-context.ts';
 import { type CallPlan, planCall, planClips, policyOf } from './setup/call-plan.ts';
 import type { CallServices } from './setup/call-services.ts';
@@ -32,6 +32,7 @@ interface CallPlannerDeps {
   services: Pick<CallServices, 'speech'>;
   sounds: ClipLibrary;
   fetches: PreCallFetches;
+  adoptions: CallAdoptions;
   clock: Clock;
   log: Log;
 }
@@ -43,6 +44,9 @@ export interface PlannedCall extends UnconnectedCall {
   wait?: StoreWait | undefined;
   /** The request before the call, if it was sent: a repeated plan does not send it again. */
   preCall?: PreCallFetch | undefined;
+  /** Set for a call that this process has adopted after another one had planned it: until when that one's request before
+   *  the call may have a result, milliseconds since 1970. */
+  planned?: { fetchUntilMs: number } | undefined;
 }
 
 export class CallPlanner {
@@ -60,8 +64,11 @@ export class CallPlanner {
     const { services, sounds: library, fetches } = this.#deps;
     const { configuration, provider } = call;
     const run = withRunIds(call.run);
-    const version = call.fresh ?? (await this.#adopt(run));
-    call.preCall ??= fetches.start(run, version.definition);
+    const version = call.fresh ?? (await this.#versionOf(call));
+    call.preCall ??=
+      call.planned === undefined
+        ? fetches.start(run, version.definition)
+        : fetches.resume(run, version.definition, call.planned.fetchUntilMs);
     const fetch = call.preCall;
     const { organizationId } = run;
     const { configurations, definition } = version;
@@ -117,10 +124,10 @@ export class CallPlanner {
     }
   }
 
-  /** Takes over a run that another process may have created. */
-  async #adopt(run: Run): Promise<WorkflowVersion> {
-    const { store } = this.#deps;
-    await store.runs.adopt(run.id);
+  /** The version of a run that another process may have created, and which this process then takes over. */
+  async #versionOf({ run, provider, planned }: PlannedCall): Promise<WorkflowVersion> {
+    const { store, adoptions } = this.#deps;
+    if (planned === undefined) await adoptions.adopt(run, provider);
     const { workflowId, definitionId } = run;
     const read = () => store.workflows.version(workflowId, definitionId);
     const version = await this.#versions.get(`${workflowId} ${definitionId}`, read);

@@ -10,7 +10,7 @@ import {
   isHosted,
   type WebhookReply,
 } from '../../telephony/provider/provider.ts';
-import type { MediaTokenStore } from '../../transport/media-token.ts';
+import type { MediaTokenStore } from '../../transport/media-token-store.ts';
 import type { UnconnectedCalls } from '../end/closing/unconnected-calls.ts';
 import type { CallRegistry } from '../session/call-registry.ts';
 import type { CallActions } from './call-actions.ts';
@@ -52,7 +52,7 @@ export class CallPreparation {
   /** Prepares and answers a call. Throws AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, QUEUE_FULL; the run is then
    *  completed. */
   async answer(call: HostedCall, callId: string): Promise<WebhookReply> {
-    const { tokens, publicUrl, actions, registry, unconnected } = this.#deps;
+    const { tokens, actions, registry, unconnected } = this.#deps;
     const { provider, run } = call;
     const isCommand = provider.capabilities.answerStyle === 'command';
     try {
@@ -63,19 +63,43 @@ export class CallPreparation {
     }
     if (isCommand && registry.connected(run.id)) return provider.webhook.acknowledge();
     // A provider that gets a command twice carries it out once, with the URL of the first.
-    const token = isCommand ? tokens.reissue(run.id, TOKEN_MS) : tokens.issue(run.id, TOKEN_MS);
-    const request = {
+    const token = isCommand ? tokens.reissue(run, TOKEN_MS) : tokens.issue(run, TOKEN_MS);
+    const request = this.#request(call, { callId, token });
+    if (isCommand && !request.isAnswered && call.fresh === undefined) this.#watch(call, request);
+    const action = provider.webhook.answer(request);
+    return actions.perform(action, call.configuration.credentials, async (error) => {
+      if (!registry.connected(run.id)) await unconnected.failOwn(call, error);
+    });
+  }
+
+  /** Connects a call that talked in another process to its media again. `resumption`: a value of its own for each time.
+   *  Throws QUEUE_FULL. A failed command is logged: the media do not come. */
+  answerAgain(
+    plan: CallPlan & { provider: HostedProvider },
+    { callId, resumption }: { callId: string; resumption: string },
+  ): Promise<WebhookReply> {
+    const { tokens, actions, registry } = this.#deps;
+    const { run, provider, configuration } = plan;
+    if (!registry.addPrepared(plan)) {
+      throw new GatewayError('QUEUE_FULL', { queue: 'pending calls' });
+    }
+    const request = this.#request(plan, { callId, token: tokens.issue(run, TOKEN_MS) });
+    const action = provider.webhook.answer({ ...request, isAnswered: true, resumption });
+    return actions.perform(action, configuration.credentials);
+  }
+
+  #request(
+    { run, provider }: Pick<HostedCall, 'run' | 'provider'>,
+    { callId, token }: { callId: string; token: string },
+  ): AnswerRequest {
+    const { publicUrl } = this.#deps;
+    return {
       runId: run.id,
       callId,
       isAnswered: run.callType === 'outbound',
       mediaUrl: mediaUrl(publicUrl, run, token),
       ...callbackUrls(publicUrl, provider, run.id),
     };
-    if (isCommand && !request.isAnswered && call.fresh === undefined) this.#watch(call, request);
-    const action = provider.webhook.answer(request);
-    return actions.perform(action, call.configuration.credentials, async (error) => {
-      if (!registry.connected(run.id)) await unconnected.fail(call, error);
-    });
   }
 
   /** Requests media for a call that may have been answered by a process that is gone. Returns false if the call is

@@ -106,13 +106,13 @@ export class MediaWatchdog {
     if (registry.session(id) !== undefined) return false;
     const run = await store.runs.find(id);
     const isOver = run === undefined || run.state !== 'initialized';
-    // Another process may have closed the run, or owns and watches it; crash recovery takes the calls of a dead owner.
-    if (isOver || (await store.runs.owner(id))?.isOwn === false) {
-      this.#release(id);
+    if (isOver || (await this.#isElsewhere(id))) {
+      this.release(id);
       return false;
     }
     const status = (await this.#ask({ ...call, run }))?.status;
-    if (registry.connected(id)) return true; // The media came during the request.
+    // The media came during the request, here or elsewhere.
+    if (registry.connected(id) || (await this.#isElsewhere(id))) return true;
     tries.looks += 1;
     if ((status === 'initiated' || status === 'ringing') && tries.looks < LOOKS_MAX) return true;
     await unconnected.end(
@@ -124,9 +124,15 @@ export class MediaWatchdog {
     return false;
   }
 
-  /** Removes a call that this process does not have any more. */
-  #release(runId: string): void {
+  /** Whether another process owns and watches the call. Crash recovery takes the calls of a dead owner. */
+  async #isElsewhere(runId: string): Promise<boolean> {
+    return (await this.#deps.store.runs.owner(runId))?.isOwn === false;
+  }
+
+  /** Removes a call that this process does not have any more, and does not end it. */
+  release(runId: string): void {
     const { registry, events } = this.#deps;
+    this.#stop(runId);
     registry.removeUnconnected(runId);
     if (!registry.connected(runId)) events.release(runId);
   }

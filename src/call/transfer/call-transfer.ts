@@ -3,6 +3,7 @@
 
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
+import type { TransferFailure } from '../../model/engine-input.ts';
 import { newTransferId } from '../../model/transfer-id.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
@@ -11,7 +12,6 @@ import type { WarmTransfer } from '../../telephony/provider/pbx.ts';
 import { dialledAddress, normalizeAddress } from '../../telephony/provider/phone-address.ts';
 import { isHosted, type TelephonyProvider } from '../../telephony/provider/provider.ts';
 import { connectivityOf } from '../../telephony/registry/configuration.ts';
-import type { TransferFailure } from '../../workflow/engine/dialogue-events.ts';
 import type { TransferAnnouncement } from '../../workflow/tools/tool-type.ts';
 import {
   failedTransfer,

@@ -130,8 +130,8 @@ class Consultation {
         this.#suspend();
         break;
       case 'closed':
-        if (event.reason === 'ended') this.#decline('the audio of the destination ended');
-        else this.end(event.error);
+        if ('error' in event) this.end(event.error);
+        else this.#decline('the audio of the destination ended');
     }
   }
 

@@ -146,7 +146,7 @@ export class ProviderEvents {
       return { run, configuration, provider };
     }
     const account = webhook.accountOf(request);
-    const ofAccount = await store.telephony.listOfAccount(name, account ?? '');
+    const ofAccount = await store.telephony.listOfAccount(provider.name, account ?? '');
     return ofAccount.some(isSigned) ? undefined : 'unproven';
   }
 
@@ -178,7 +178,10 @@ export class ProviderEvents {
     if (provider === undefined) return undefined;
     const { store, verifier } = this.#deps;
     const { webhook } = provider;
-    const ofAccount = await store.telephony.listOfAccount(name, webhook.accountOf(request) ?? '');
+    const ofAccount = await store.telephony.listOfAccount(
+      provider.name,
+      webhook.accountOf(request) ?? '',
+    );
     const isReport = webhook.isReport?.(request) === true;
     const senders = ofAccount.filter(
       ({ credentials }) => isReport || verifier.isSigned(provider, request, credentials),

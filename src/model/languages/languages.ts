@@ -75,6 +75,8 @@ const spokenLines = z.strictObject({
   stillWorking: line,
   /** Said when the parties could not communicate for a while. */
   lineRestored: line,
+  /** Said when the agent was away for some seconds through a fault of ours, before it repeats its last words. */
+  resumed: line,
   areYouThere: line,
   /** Said when the caller has asked the agent to wait. */
   waiting: line,

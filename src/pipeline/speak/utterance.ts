@@ -163,6 +163,12 @@ export class Segment {
     });
   }
 
+  /** The rest of the text after `heardText`; empty if the words were not heard as they are written. */
+  unheardText(): string {
+    const heard = this.heardText();
+    return this.#text.startsWith(heard) ? this.#text.slice(heard.length).trim() : '';
+  }
+
   #chunkAt(sample: number): number {
     let low = 0;
     let high = this.#starts.length - 1;
@@ -246,6 +252,14 @@ export class Utterance {
   heardText(): string {
     return this.segments
       .map((segment) => segment.heardText())
+      .filter((text) => text !== '')
+      .join(' ');
+  }
+
+  /** The words that were to be said, as far as they were known, and were not heard. */
+  unheardText(): string {
+    return this.segments
+      .map((segment) => segment.unheardText())
       .filter((text) => text !== '')
       .join(' ');
   }

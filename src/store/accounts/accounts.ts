@@ -136,6 +136,20 @@ export class AccountRepository {
     return this.#update(organizationId, id, { is_active: true, archived_at: null });
   }
 
+  /** Whether a key of the organization can be used. */
+  async isKeyActive(organizationId: string, id: string): Promise<boolean> {
+    if (!isRowId(organizationId) || !isRowId(id)) return false;
+    const row = await this.#context.db
+      .selectFrom('api_keys')
+      .select('id')
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .where('is_active', '=', true)
+      .where('archived_at', 'is', null)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
   /** The owner of a key; undefined for an unknown or archived key. Stores the time of use. */
   async authenticate(apiKey: string): Promise<Principal | undefined> {
     if (apiKey.length > KEY_CHARACTERS_MAX) return undefined;

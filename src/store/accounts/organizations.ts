@@ -18,6 +18,8 @@ export interface OrganizationPreferences {
 export interface OrganizationStore {
   /** Preferences of the organization; undefined if it does not exist. */
   preferences(organizationId: string): Promise<OrganizationPreferences | undefined>;
+  /** Whether it is the oldest organization of the installation. */
+  isFirst(organizationId: string): Promise<boolean>;
   /** Changes preferences; absent fields are unchanged. */
   setPreferences(
     organizationId: string,
@@ -34,6 +36,16 @@ export class OrganizationRepository implements OrganizationStore {
 
   constructor(context: StoreContext) {
     this.#context = context;
+  }
+
+  async isFirst(organizationId: string): Promise<boolean> {
+    const first = await this.#context.db
+      .selectFrom('organizations')
+      .select('id')
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst();
+    return first?.id === organizationId;
   }
 
   async preferences(organizationId: string): Promise<OrganizationPreferences | undefined> {

@@ -6,6 +6,7 @@ import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { toRun } from '../runs/runs.ts';
+import { type CampaignShard, isInShard } from './campaign-shards.ts';
 import type { OpenAttempt, Settlement } from './dial-attempts.ts';
 
 /** Attempts of one page, with their runs. */
@@ -32,8 +33,12 @@ export async function strandedAttempts(
 }
 
 /** Attempts whose run is completed (or gone), and those in doubt without a call, oldest first, in pages: `after`
- *  is the last one of the page before. */
-export async function settleable({ db, time }: StoreContext, after = '0'): Promise<OpenAttempt[]> {
+ *  is the last one of the page before. `shard`: only of its campaigns. */
+export async function settleable(
+  { db, time }: StoreContext,
+  after = '0',
+  shard?: CampaignShard,
+): Promise<OpenAttempt[]> {
   const msSince = (moment: RawBuilder<Date | null>) =>
     sql<number | null>`(extract(epoch from ${time()} - ${moment}) * 1000)::double precision`;
   const attempts = await db
@@ -51,6 +56,7 @@ export async function settleable({ db, time }: StoreContext, after = '0'): Promi
     ])
     .where('attempt.state', 'in', ['dialling', 'placed'])
     .where('attempt.id', '>', after)
+    .where(isInShard(sql`attempt.campaign_id`, shard))
     .where((row) =>
       row.or([
         row('runs.id', 'is', null),

@@ -10,6 +10,7 @@ import { settleAttempt, settleable, strandedAttempts } from './attempt-settlemen
 import { CampaignCountsCache } from './contact-counts.ts';
 import type { NewContact } from './dial-attempts.ts';
 import { claimContacts, freeSlots, releaseAttempt, releaseClaims } from './dial-queue.ts';
+import { lookForWork } from './dispatch-look.ts';
 import { providerAnswered, providerFailed } from './provider-faults.ts';
 import {
   completeDone,
@@ -31,6 +32,7 @@ export function contactStore(context: StoreContext) {
   return withContext(context, {
     counts: (_context, ids: readonly string[]) => counts.of(ids),
     add: addContacts,
+    look: lookForWork,
     running: runningCampaigns,
     claim: claimContacts,
     firstRetry,

@@ -16,6 +16,8 @@ const LEASE_MS = 30_000;
 const MISSED_MS = 30_000;
 /** Longest wait for the node with the file, which may be under repair. */
 const MISSED_MS_MAX = 86_400_000;
+/** Longest wait where all nodes see the same files: one of them may still bring there what was on its disk. */
+const MISSED_BY_ALL_MS_MAX = 600_000;
 /** Fewest contacts after which tables are analyzed: with fewer, the worst plan takes a few milliseconds. */
 const ANALYZED_MIN = 1_000;
 /** Contacts of one delete statement, so that other connections do not wait long for the engine. */
@@ -27,7 +29,7 @@ export async function claimSync(context: StoreContext): Promise<Campaign | undef
   const { db } = context;
   const row = await db
     .updateTable('campaigns')
-    .set({ sync_lease_until: leaseEnd(context), sync_missed_node: null })
+    .set({ sync_lease_until: leaseEnd(context), sync_node: context.node, sync_missed_node: null })
     .where('id', '=', (of) =>
       of
         .selectFrom('campaigns as next')
@@ -64,29 +66,35 @@ export async function renewSync(context: StoreContext, id: string): Promise<bool
   return numUpdatedRows > 0n;
 }
 
-/** Releases a campaign whose file this node does not have: another one takes it, or this one after half a minute. False
- *  after a day of that, or if the file is no longer to be read. */
-export async function waitForFile(context: StoreContext, id: string): Promise<boolean> {
+/** Releases a campaign whose file this node does not have: another one takes it, or this one after half a minute; any
+ *  of them after that time if `isMissedByAll`, as all see the same files. False after a day of that (ten minutes), or
+ *  if the file is no longer to be read. */
+export async function waitForFile(
+  context: StoreContext,
+  id: string,
+  { isMissedByAll }: { isMissedByAll: boolean },
+): Promise<boolean> {
   if (!isRowId(id)) return false;
   const { db, node } = context;
   const now = context.time();
+  const waitMs = isMissedByAll ? MISSED_BY_ALL_MS_MAX : MISSED_MS_MAX;
   const waiting = logged(context, {
     level: 'warning',
     event: 'source_waits',
-    message:
-      'The contact file is not on the node that looked for it: the campaign waits for one that has it',
+    message: 'The contact file was not found where it was looked for: the campaign waits for it',
   });
   const { numUpdatedRows } = await db
     .updateTable('campaigns')
     .set({
       sync_lease_until: shifted(now, MISSED_MS),
-      sync_missed_node: node,
+      sync_node: null,
+      sync_missed_node: isMissedByAll ? null : node,
       sync_missed_since: sql`coalesce(sync_missed_since, ${now})`,
       logs: sql`case when sync_missed_since is null then ${waiting} else logs end`,
     })
     .where('id', '=', id)
     .where('source_sync', '=', 'in_progress')
-    .where(sql<boolean>`coalesce(sync_missed_since > ${shifted(now, -MISSED_MS_MAX)}, true)`)
+    .where(sql<boolean>`coalesce(sync_missed_since > ${shifted(now, -waitMs)}, true)`)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { type AttemptOutcome, type CampaignLogEntry, UNHEARD } from '../../model/campaign.ts';
 import { shifted } from '../db/database-time.ts';
 import type { StoreContext } from '../db/store-context.ts';
+import { type CampaignShard, isInShard } from './campaign-shards.ts';
 import { logged, names, toCampaign } from './campaigns.ts';
 import { countFailed } from './contact-counts.ts';
 import type { RunningCampaign } from './dial-attempts.ts';
@@ -12,10 +13,12 @@ import type { RunningCampaign } from './dial-attempts.ts';
 /** Campaigns of one round: no server runs more, and those without a due contact cost a step or two in an index. */
 const RUNNING_MAX = 5_000;
 
-/** Running campaigns of all organizations, those without a call for the longest time first. One statement. */
+/** Running campaigns of all organizations, those without a call for the longest time first; those of `shard`, if it is
+ *  given. One statement. */
 export async function runningCampaigns(
   { db, time }: StoreContext,
   horizonMs: number,
+  shard?: CampaignShard,
 ): Promise<RunningCampaign[]> {
   const firstDue = (state: 'waiting' | 'fresh') => sql`(
     select due_at from campaign_contacts
@@ -38,6 +41,7 @@ export async function runningCampaigns(
         .as('open_attempts'),
     ])
     .where('state', '=', 'running')
+    .where(isInShard(sql`campaigns.id`, shard))
     .orderBy(sql`dial_next_at nulls first`)
     .orderBy('id')
     .limit(RUNNING_MAX)
@@ -49,15 +53,18 @@ export async function runningCampaigns(
   }));
 }
 
-/** Earliest due time of a retry in running campaigns of all organizations; undefined if there is none. One index step
- *  per running campaign. */
-export async function firstRetry({ db }: StoreContext): Promise<Date | undefined> {
+/** Earliest due time of a retry in running campaigns of all organizations, or of `shard`; undefined if there is none. One
+ *  index step per running campaign. */
+export async function firstRetry(
+  { db }: StoreContext,
+  shard?: CampaignShard,
+): Promise<Date | undefined> {
   const { rows } = await sql<{ due: Date | null }>`
     select min(first.due_at) as due from campaigns, lateral (
       select due_at from campaign_contacts
       where campaign_id = campaigns.id and state = 'waiting' order by due_at limit 1
     ) first
-    where campaigns.state = 'running'`.execute(db);
+    where campaigns.state = 'running' and ${isInShard(sql`campaigns.id`, shard)}`.execute(db);
   return rows[0]?.due ?? undefined;
 }
 

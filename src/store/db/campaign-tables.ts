@@ -28,6 +28,7 @@ export interface CampaignTable {
   source_synced_at: Generated<Date | null>;
   source_error: Generated<string | null>;
   sync_lease_until: Generated<Date | null>;
+  sync_node: Generated<string | null>;
   sync_missed_node: Generated<string | null>;
   sync_missed_since: Generated<Date | null>;
   total_rows: Generated<number | null>;

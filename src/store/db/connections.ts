@@ -43,6 +43,9 @@ const RECONNECT_STEP_MS = 50;
 /** Deadline of one statement at the server; the client waits a little longer for its answer. */
 const STATEMENT_MS_MAX = 9_000;
 const ANSWER_MS_MAX = 10_000;
+/** Deadline of a heartbeat and of a check for others': after it, another connection is made within the time in which
+ *  this process is declared dead. */
+const PRESENCE_MS_MAX = 2_500;
 /** Longest idle time inside a transaction. */
 const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
 
@@ -52,12 +55,16 @@ export type DatabaseTarget =
   | { kind: 'embedded' | 'shared'; socketFolder: string };
 
 /** Pool settings. `traffic`: the connection's purpose, which sets its priority at the embedded engine. */
-export function connectionConfig(target: DatabaseTarget, traffic: Traffic): PoolConfig {
+export function connectionConfig(
+  target: DatabaseTarget,
+  traffic: Traffic,
+  statementMs = STATEMENT_MS_MAX,
+): PoolConfig {
   return target.kind === 'server'
     ? {
         connectionString: target.url,
         application_name: APPLICATION_NAMES[traffic],
-        ...(isPooled(target.url) ? {} : sessionSettings(target.url)),
+        ...(isPooled(target.url) ? {} : sessionSettings(target.url, statementMs)),
         keepAlive: true,
       }
     : {
@@ -75,14 +82,17 @@ export function connectionConfig(target: DatabaseTarget, traffic: Traffic): Pool
 const SETTINGS = '-c jit=off -c max_parallel_workers_per_gather=0 -c random_page_cost=1.1';
 
 /** Adds our settings after the options of the URL. */
-function sessionSettings(url: string): PoolConfig & { connectionString: string } {
+function sessionSettings(
+  url: string,
+  statementMs: number,
+): PoolConfig & { connectionString: string } {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   const asked = address?.searchParams.get('options');
   if (asked != null) address?.searchParams.delete('options'); // The driver would take it in place of ours.
   return {
     connectionString: asked == null ? url : String(address),
     options: `${SETTINGS} ${asked ?? ''}`.trimEnd(),
-    statement_timeout: STATEMENT_MS_MAX,
+    statement_timeout: statementMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
   };
 }
@@ -105,15 +115,33 @@ export interface DatabaseOptions {
   log: Log;
 }
 
+/** One connection to a server for heartbeats and checks, which wait for no other statement. */
+export function openPresence(target: DatabaseTarget, options: DatabaseOptions): Kysely<Tables> {
+  return openPool(target, options, {
+    ...connectionConfig(target, options.traffic ?? 'api', PRESENCE_MS_MAX),
+    max: 1,
+    connectionTimeoutMillis: PRESENCE_MS_MAX,
+    query_timeout: PRESENCE_MS_MAX,
+  });
+}
+
 export function openDatabase(target: DatabaseTarget, options: DatabaseOptions): Kysely<Tables> {
-  const { clock, log } = options;
-  const pool = new Pool({
+  return openPool(target, options, {
     ...connectionConfig(target, options.traffic ?? 'api'),
     max: target.kind === 'shared' ? CONNECTIONS_SHARED_MAX : CONNECTIONS_MAX,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: ANSWER_MS_MAX,
     idleTimeoutMillis: 30_000,
   });
+}
+
+function openPool(
+  target: DatabaseTarget,
+  options: DatabaseOptions,
+  config: PoolConfig,
+): Kysely<Tables> {
+  const { clock, log } = options;
+  const pool = new Pool(config);
   let lostAtMs = Number.NEGATIVE_INFINITY;
   pool.on('error', ({ message: reason }) => {
     const nowMs = clock.monotonicMs();

@@ -5,23 +5,23 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { shifted } from './database-time.ts';
+import { expireClaims } from './dead-claims.ts';
+import { SERVER_PACE } from './presence-pace.ts';
 import type { NodeIdentity, StoreContext, TransactionContext } from './store-context.ts';
 
-/** Heartbeat interval at a server: a second process with the same name is detected in seconds. */
-export const BEAT_MS = 2_000;
-/** Time without a heartbeat after which its owner is dead: two intervals, and half a second for slow ones. */
-const SILENCE_MS = 2 * BEAT_MS + 500;
+/** Time without a heartbeat after which the owner of the wanted name is dead: two intervals, and half a second for slow
+ *  ones. */
+const SILENCE_MS = 2 * SERVER_PACE.beatMs + 500;
 /** The same for a process of the version without epochs, whose heartbeat has 15 s by its own clock. */
 const FORMER_SILENCE_MS = 16_000;
-/** Time without a heartbeat after which others declare a node dead. A slow database, a suspended virtual machine or the
- *  slow heartbeat of such a version is not dead yet. */
-export const DEAD_AFTER_MS = 60_000;
+/** Time without a heartbeat after which such a process is dead for all. */
+const FORMER_DEAD_MS = 60_000;
 const LOOK_MS = 250;
 /** Time that a killed process needs to end. */
 const DYING_MS_MAX = 500;
 
 export type EntryContext = NodeIdentity &
-  Pick<StoreContext, 'db' | 'clock' | 'time' | 'formerEpochs'>;
+  Pick<StoreContext, 'db' | 'clock' | 'time' | 'formerEpochs' | 'address'>;
 
 /** Another proof that a process is alive, besides heartbeats. */
 export interface EpochWitness {
@@ -33,8 +33,9 @@ export interface EpochWitness {
 
 /** Enters where no other process can use this database, so every other node is dead. */
 export async function enterAlone(context: EntryContext): Promise<void> {
-  await context.db.deleteFrom('nodes').execute();
+  const dead = await context.db.deleteFrom('nodes').returning('name').execute();
   await insertNode(context);
+  await expireClaims(context.db, { names: dead.map(({ name }) => name), now: context.time() });
 }
 
 /** Enters a worker of `gateway`, whose predecessor is known to be dead. False if the gateway has lost its own name. */
@@ -47,7 +48,9 @@ export async function enterWorker(context: EntryContext, gateway: NodeIdentity):
     on conflict (name) do update
       set epoch = excluded.epoch, process_epoch = null, started_at = excluded.started_at, seen_at = excluded.seen_at
     returning name`.execute(db);
-  return rows.length > 0;
+  if (rows.length === 0) return false;
+  await expireClaims(db, { names: [node], now: time(), keepsPbxs: true });
+  return true;
 }
 
 /** Takes the name from a dead process, together with those of its workers, which ended with it. Returns the
@@ -64,6 +67,8 @@ export async function enterNamed(
     const dead = await signsOfLife(tx, context, { isLocked: true });
     if (dead.some((sign) => isNew(sign, seen))) return false;
     await deleteNodes(tx, dead);
+    // By their names: the process that enters has claimed nothing yet.
+    await expireClaims(tx, { names: dead.map(({ name }) => name), now: context.time() });
     return insertNode({ ...context, db: tx });
   });
   if (!hasEntered) throw taken(context.node);
@@ -86,9 +91,10 @@ export async function reenter(
       const [row] = there.rows;
       if (row?.own !== true) return row === undefined ? 'wait' : 'replaced';
     }
+    const { url = null, version = null } = context.address ?? {};
     const { rows } = await sql`
-      insert into nodes (name, epoch, process_epoch, started_at, seen_at)
-      values (${node}, ${next}, ${first}, ${time()}, ${time()})
+      insert into nodes (name, epoch, process_epoch, started_at, seen_at, url, version)
+      values (${node}, ${next}, ${first}, ${time()}, ${time()}, ${url}, ${version})
       on conflict do nothing returning name`.execute(tx);
     if (rows.length === 0) return 'replaced';
     await sql`
@@ -118,10 +124,11 @@ async function deleteNodes(tx: TransactionContext, dead: readonly Sign[]): Promi
 }
 
 /** Inserts the row. False if the name is taken. */
-export async function insertNode({ db, time, node, epoch }: EntryContext): Promise<boolean> {
+export async function insertNode(context: EntryContext): Promise<boolean> {
+  const { db, time, node, epoch, address } = context;
   const row = await db
     .insertInto('nodes')
-    .values({ name: node, epoch, started_at: time(), seen_at: time() })
+    .values({ name: node, epoch, started_at: time(), seen_at: time(), ...address })
     .onConflict((conflict) => conflict.doNothing())
     .returning('name')
     .executeTakeFirst();
@@ -152,7 +159,7 @@ async function signsOfLife(
 ): Promise<Sign[]> {
   const { rows } = await sql<Sign>`
     select name, epoch, coalesce(process_epoch, epoch) as "processEpoch", seen_at::text as "seenAt",
-      epoch is null and seen_at > ${shifted(time(), -DEAD_AFTER_MS)} as "isFormer"
+      epoch is null and seen_at > ${shifted(time(), -FORMER_DEAD_MS)} as "isFormer"
     from nodes where ${isNamed(node)}
     order by name ${isLocked ? sql`for update` : sql``}`.execute(db);
   return rows;

@@ -7,7 +7,6 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { JobLoop } from '../../std/job-loop.ts';
 import {
-  BEAT_MS,
   type EntryContext,
   type EpochWitness,
   enterAlone,
@@ -15,11 +14,11 @@ import {
   enterWorker,
   reenter,
 } from './node-entry.ts';
-import type { NodeIdentity } from './store-context.ts';
+import { EMBEDDED_PACE, SERVER_PACE } from './presence-pace.ts';
+import type { NodeIdentity, StoreContext } from './store-context.ts';
 
-/** Heartbeat interval with a locked data folder, where no other process waits for it; each is a write to the disk. */
-const LOCKED_BEAT_MS = 15_000;
-
+/** Pause after a heartbeat that failed. */
+const RETRY_MS = 500;
 /** Heartbeats for which a worker waits until its gateway, which was declared dead as well, has entered again. */
 const WAITS_MAX = 30;
 
@@ -32,20 +31,24 @@ export type Surroundings =
   /** A worker of `gateway`. */
   | { kind: 'worker'; gateway: NodeIdentity; isEmbedded: boolean };
 
+export type HeartbeatContext = EntryContext & Pick<StoreContext, 'presence' | 'dialsCampaigns'>;
+
 export class NodeHeartbeat {
-  readonly #context: EntryContext;
+  readonly #context: HeartbeatContext;
   readonly #surroundings: Surroundings;
   readonly #log: Log;
   readonly #onReplaced: ((error: GatewayError) => void) | undefined;
   readonly #onReentered: (() => void) | undefined;
   readonly #newEpoch: () => string;
   #waits = 0;
+  /** Whether the last heartbeat failed. */
+  #hasFailed = false;
   readonly #loop: JobLoop;
 
   /** `onReplaced` is called once, with NODE_REPLACED; `onReentered` when others may have taken runs of this process,
    *  which continues. */
   constructor(
-    context: EntryContext,
+    context: HeartbeatContext,
     surroundings: Surroundings,
     to: {
       log: Log;
@@ -63,8 +66,12 @@ export class NodeHeartbeat {
     this.#loop = new JobLoop({
       clock: context.clock,
       everyMs: this.#beatMs,
-      run: () => this.#beat(),
-      onError: (error) => to.log.warn({ err: error }, 'the node did not report'),
+      retryMs: RETRY_MS,
+      run: async () => {
+        await this.#beat();
+        this.#hasFailed = false;
+      },
+      onError: (error) => this.#noteFailure(error),
     });
   }
 
@@ -101,14 +108,26 @@ export class NodeHeartbeat {
   get #beatMs(): number {
     const around = this.#surroundings;
     const isLocked = around.kind === 'alone' || (around.kind === 'worker' && around.isEmbedded);
-    return isLocked ? LOCKED_BEAT_MS : BEAT_MS;
+    return (isLocked ? EMBEDDED_PACE : SERVER_PACE).beatMs;
+  }
+
+  /** Writes a heartbeat at once, with what has changed. Never rejects. */
+  async beat(): Promise<void> {
+    await this.#loop.wake();
+  }
+
+  /** Logs the first failure of a series. */
+  #noteFailure(error: unknown): void {
+    const level = this.#hasFailed ? 'debug' : 'warn';
+    this.#hasFailed = true;
+    this.#log[level]({ err: error }, 'the node did not report');
   }
 
   async #beat(): Promise<void> {
-    const { db, time, node, epoch } = this.#context;
-    const { numUpdatedRows } = await db
+    const { db, presence = db, time, node, epoch, dialsCampaigns = false } = this.#context;
+    const { numUpdatedRows } = await presence
       .updateTable('nodes')
-      .set({ seen_at: time() })
+      .set({ seen_at: time(), dials_campaigns: dialsCampaigns })
       .where('name', '=', node)
       .where('epoch', '=', epoch)
       .executeTakeFirst();

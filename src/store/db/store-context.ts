@@ -7,6 +7,7 @@ import type { Random } from '../../std/random.ts';
 import type { SerialQueues } from '../../std/serial-queue.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import type { DatabaseTime } from './database-time.ts';
+import type { PresencePace } from './presence-pace.ts';
 import type { Tables } from './tables.ts';
 
 /** One of the processes that use the database. */
@@ -17,10 +18,27 @@ export interface NodeIdentity {
   epoch: string;
 }
 
+/** Where other gateways reach a gateway, and its version. */
+export interface GatewayAddress {
+  url: string;
+  version: string;
+}
+
 export interface StoreContext extends NodeIdentity {
+  /** Of the process that has the gateway's own name; undefined in its other processes, and where the database is not
+   *  shared with other gateways. */
+  address?: GatewayAddress | undefined;
   /** Epochs under which this process was declared dead. */
   formerEpochs?: string[];
   db: Kysely<Tables>;
+  /** The connection of heartbeats, checks and leases, with a short deadline: they do not wait for other statements.
+   *  Default: `db`. */
+  presence?: Kysely<Tables> | undefined;
+  pace: PresencePace;
+  /** Name of the gateway to which this process belongs. Default: its own. */
+  gateway?: string | undefined;
+  /** Whether this process dials campaigns, which its heartbeat stores. */
+  dialsCampaigns?: boolean;
   /** Queues for transactions that lock an organization (organization-lock.ts). */
   organizationTurns: SerialQueues;
   /** Clock for times that only this process compares, and for display. */
@@ -33,6 +51,8 @@ export interface StoreContext extends NodeIdentity {
   callLimit: number;
   /** Lifetime of a run's public token, in days. Default: 30. */
   publicLinkDays?: number | undefined;
+  /** Name of the gateway, on whose disk files of runs wait for S3; undefined without S3. */
+  filesNode?: string | undefined;
   log: Log;
 }
 

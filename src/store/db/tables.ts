@@ -5,7 +5,7 @@ import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely'
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { CredentialType } from '../../model/credential.ts';
 import type { DeliveryState } from '../../model/delivery-state.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { Run, RunField, RunFields } from '../../model/run.ts';
 import type { AddressType } from '../../model/telephony.ts';
 import type { ToolStatus } from '../../model/tool.ts';
@@ -59,7 +59,7 @@ export interface TelephonyConfigurationTable {
   id: Generated<string>;
   organization_id: string;
   name: string;
-  provider: ProviderName;
+  provider: ConfiguredProviderName;
   is_default_outbound: boolean;
   credentials: JsonColumn<Fields>;
   sealed_fields: string[];
@@ -76,15 +76,16 @@ export interface TelephonyConfigurationTable {
 
 export interface ConfigurationLeaseTable {
   configuration_id: string;
-  node: string;
+  node: string | null;
   lease_until: Date;
+  epoch: Generated<string>;
 }
 
 export interface PhoneNumberTable {
   id: Generated<string>;
   organization_id: string;
   configuration_id: string;
-  provider: ProviderName;
+  provider: ConfiguredProviderName;
   account_id: string | null;
   address: string;
   address_normalized: string;
@@ -150,12 +151,26 @@ export interface WorkflowTriggerTable {
   is_active: boolean;
 }
 
+export interface PlaceTable {
+  id: GeneratedAlways<string>;
+  name: string;
+  node: string;
+  until: Date;
+}
+
 export interface NodeTable {
   name: string;
   epoch: string | null;
   process_epoch: Generated<string | null>;
   started_at: Date;
   seen_at: Date;
+  /** The condition of its gateway (model/gateway-condition.ts), in the row of the API process. */
+  condition: Generated<unknown>;
+  condition_at: Generated<Date | null>;
+  dials_campaigns: Generated<boolean>;
+  /** In the row of a gateway itself. */
+  url: Generated<string | null>;
+  version: Generated<string | null>;
 }
 
 /** The columns of the run's fields. */
@@ -173,7 +188,9 @@ export interface RunTable extends RunColumns {
   owner_node: string;
   owner_epoch: string | null;
   fenced_epochs: Generated<string[] | null>;
+  adopted_epochs: Generated<string[] | null>;
   public_access_until: Generated<Date | null>;
+  files_node: Generated<string | null>;
   is_idle: Generated<boolean>;
   has_afterwork: Generated<boolean>;
   caller_number: GeneratedAlways<string | null>;
@@ -213,6 +230,19 @@ export interface RunEventTable {
   body: JsonColumn<CallEventBody>;
 }
 
+/** Summaries of runs that are over; `words` is read in conditions only. */
+export interface RunSummaryTable {
+  run_id: string;
+  organization_id: string;
+  created_at: Date;
+  attention: string[] | null;
+  faults: number;
+  answer_p50_ms: number | null;
+  answer_p95_ms: number | null;
+  answer_max_ms: number | null;
+  ended_by: string | null;
+}
+
 export interface RunCallbackTable {
   run_id: string;
   dedupe_key: string;
@@ -224,6 +254,7 @@ export interface AfterworkTable {
   due_at: Date;
   since: Date;
   claims: Generated<number>;
+  claimed_node: Generated<string | null>;
 }
 
 export interface DeliveryTable {
@@ -241,6 +272,7 @@ export interface DeliveryTable {
   state: DeliveryState;
   attempts: Generated<number>;
   claims: Generated<number>;
+  claimed_node: Generated<string | null>;
   due_at: Date | null;
   created_at: Date;
   attempted_at: Generated<Date | null>;
@@ -356,6 +388,7 @@ export interface Tables {
   workflow_folders: WorkflowFolderTable;
   workflow_versions: WorkflowVersionTable;
   workflow_triggers: WorkflowTriggerTable;
+  places: PlaceTable;
   nodes: NodeTable;
   runs: RunTable;
   run_counts: RunCountTable;
@@ -367,6 +400,7 @@ export interface Tables {
   text_chat_turns: TextChatTurnTable;
   run_events: RunEventTable;
   run_callbacks: RunCallbackTable;
+  run_summaries: RunSummaryTable;
   campaigns: CampaignTable;
   campaign_contacts: CampaignContactTable;
   campaign_attempts: CampaignAttemptTable;

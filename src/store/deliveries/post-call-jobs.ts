@@ -2,6 +2,7 @@
 // code that completes a run can omit it.
 
 import { type Selectable, sql } from 'kysely';
+import type { Run } from '../../model/run.ts';
 import { Batches } from '../../std/batches.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { shifted } from '../db/database-time.ts';
@@ -10,6 +11,7 @@ import type { StoreContext } from '../db/store-context.ts';
 import type { AfterworkTable } from '../db/tables.ts';
 import { together, togetherLimits } from '../db/together.ts';
 import { withContext } from '../db/with-context.ts';
+import { toRun } from '../runs/runs.ts';
 import type { NewDelivery } from './webhook-deliveries.ts';
 
 /** The remaining work of a completed run. */
@@ -49,6 +51,7 @@ export function postCallJobStore(context: StoreContext) {
   );
   return withContext(context, {
     claim: claimAfterworks,
+    subject,
     postpone,
     giveBack,
     annotate,
@@ -63,7 +66,8 @@ async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<
   const of = { table: 'afterworks', id: 'run_id' };
   const due = dueIds(of, claim, now);
   const { rows } = await sql<Selectable<AfterworkTable> & { is_followed: boolean }>`
-    update afterworks set due_at = ${shifted(now, claim.leaseMs)}, claims = claims + 1
+    update afterworks set due_at = ${shifted(now, claim.leaseMs)}, claims = claims + 1,
+      claimed_node = ${context.node}
     where run_id in (${due})
     returning *, ${isFollowed(of, now)} as is_followed`.execute(context.db);
   return rows.map((row) => ({
@@ -73,6 +77,22 @@ async function claimAfterworks(context: StoreContext, claim: DueClaim): Promise<
     since: row.since,
     claims: row.claims,
   }));
+}
+
+/** The run of the work, with the name of its agent; undefined if they are gone. */
+async function subject(
+  { db }: StoreContext,
+  runId: string,
+): Promise<{ run: Run; workflowName: string } | undefined> {
+  if (!isRowId(runId)) return undefined;
+  const row = await db
+    .selectFrom('runs')
+    .innerJoin('workflows as of', 'of.id', 'runs.workflow_id')
+    .selectAll('runs')
+    .select('of.name as workflow_name')
+    .where('runs.id', '=', runId)
+    .executeTakeFirst();
+  return row && { run: toRun(row), workflowName: row.workflow_name };
 }
 
 /** Work under one claim. */
@@ -87,7 +107,7 @@ async function postpone(
   if (!isRowId(runId)) return;
   await context.db
     .updateTable('afterworks')
-    .set({ due_at: shifted(context.time(), delayMs) })
+    .set({ due_at: shifted(context.time(), delayMs), claimed_node: null })
     .where('run_id', '=', runId)
     .where('claims', '=', claims)
     .execute();
@@ -98,7 +118,7 @@ async function giveBack(context: StoreContext, { runId, claims }: Claimed): Prom
   if (!isRowId(runId)) return;
   await context.db
     .updateTable('afterworks')
-    .set((of) => ({ due_at: context.time(), claims: of('claims', '-', 1) }))
+    .set((of) => ({ due_at: context.time(), claims: of('claims', '-', 1), claimed_node: null }))
     .where('run_id', '=', runId)
     .where('claims', '=', claims)
     .execute();

@@ -108,7 +108,8 @@ async function claimDeliveries(
       attempted_at = case when ${isLost} then attempted_at else ${shown}::timestamptz end,
       finished_at = case when ${isLost} then ${shown}::timestamptz else null end,
       error = case when ${isLost} then ${INTERRUPTED} else error end,
-      claims = claims + 1
+      claims = claims + 1,
+      claimed_node = ${context.node}
     where id in (${dueIds(of, claim, now)})
     returning *, ${isFollowed(of, now)} as is_followed`.execute(context.db);
   return rows.map((row) => ({ ...toDelivery(row), isFollowed: row.is_followed }));

@@ -1,19 +1,32 @@
-// The interface of stored files.
+// The interfaces of stored files: those that all gateways see, and those on the disk of one.
 
 /** Files of runs and of organizations. Keys look like `recordings/42.wav` or `campaigns/7/list.csv`; each is checked,
- *  so that no path leaves the folder. */
+ *  so that no path leaves the folder. A store that other machines hold throws FILES_UNAVAILABLE from each operation. */
 export interface FileStore {
-  /** Opens a file that grows during a call. */
-  create(key: string): Promise<FileWriter>;
   write(key: string, bytes: Uint8Array): Promise<void>;
-  /** Stores `source` under `key` once all of it is on the disk: completely, or not at all. Throws FILE_OVERSIZED beyond
-   *  `bytesMax`, and what `source` throws. */
+  /** Stores `source` under `key` once all of it has arrived: completely, or not at all. Throws FILE_EXISTS if the key
+   *  has a file, FILE_OVERSIZED beyond `bytesMax`, and what `source` throws. */
   receive(key: string, source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void>;
-  stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined>;
+  stat(key: string): Promise<FileStatus | undefined>;
   /** Reads a file. `range` is inclusive. Throws FILE_NOT_FOUND, as `readAll` does. */
   read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream>;
   readAll(key: string): Promise<Buffer>;
   remove(key: string): Promise<void>;
+}
+
+/** Files on this gateway's disk, where runs write theirs. Without S3 it is the store itself; with S3 they wait here
+ *  until they are there (outbox.ts). */
+export interface Spool extends FileStore {
+  /** Opens a file that grows during a call. `from`: it continues one of that key from this size on, which another process
+   *  has begun; what it lacks before is zeros. Default: it is new. */
+  create(key: string, from?: number): Promise<FileWriter>;
+}
+
+export interface FileStatus {
+  size: number;
+  modifiedAt: Date;
+  /** The file's version, with quotes (RFC 9110, 8.8.3). */
+  etag: string;
 }
 
 export interface FileWriter {

@@ -24,13 +24,15 @@ export interface Writes {
 export class LocalFileWriter implements FileWriter {
   readonly #file: OpenedFile;
   readonly #writes: FileWrites;
-  #size = 0;
+  #size: number;
   #lostBytes = 0;
   #error: GatewayError | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(file: OpenedFile, writes: Writes) {
+  /** `size`: of the file, or of the part that is kept. */
+  constructor(file: OpenedFile, writes: Writes, size = 0) {
     this.#file = file;
+    this.#size = size;
     this.#writes = writes.open(file.fd, (bytes, reason) => this.#failed(bytes, reason));
   }
 

@@ -1,7 +1,7 @@
 // Files on the local disk, under one folder. Keys are names with slashes; each is checked before it becomes a path.
 // Files appear completely or not at all.
 
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream, type Stats } from 'node:fs';
 import {
   type FileHandle,
   mkdir,
@@ -16,12 +16,16 @@ import { dirname, join } from 'node:path';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { FileStore, FileWriter } from './file-store.ts';
+import type { DiskRoom } from './disk-room.ts';
+import type { FileStatus, FileWriter, Spool } from './file-store.ts';
 import { diskError, LocalFileWriter } from './file-writer.ts';
+import { entriesBelow, type FolderEntry } from './folder-entries.ts';
 import { WriteThread } from './write-queue.ts';
 
 /** Folder of files that are being stored. No key begins with a dot, so none leads here. */
 const UNFINISHED = '.unfinished';
+/** Folder of files that the outbox must not send (outbox.ts). */
+const SET_ASIDE = '.set-aside';
 /** Age from which an incomplete file is that of a killed process: no upload takes that long. */
 const UNFINISHED_MS_MAX = 3_600_000;
 /** Bytes of an upload that are gathered for one write: each write is a round trip to a thread, during which the event
@@ -43,24 +47,30 @@ export function checkFileKey(key: string): void {
   if (!isValid) throw new GatewayError('FILE_KEY_INVALID');
 }
 
-export class LocalFileStore implements FileStore {
+export class LocalFileStore implements Spool {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #room: DiskRoom | undefined;
   readonly #writes = new WriteThread();
 
-  constructor(folder: string, { clock, random }: { clock: Clock; random: Random }) {
+  /** `room`: files that grow are refused without it. Undefined: they grow until the disk is full. */
+  constructor(folder: string, of: { clock: Clock; random: Random; room?: DiskRoom | undefined }) {
     this.#folder = folder;
-    this.#clock = clock;
-    this.#random = random;
+    this.#clock = of.clock;
+    this.#random = of.random;
+    this.#room = of.room;
   }
 
-  /** Creates a file that grows; replaces an older one of that key. Throws FILE_KEY_INVALID, STORE_FULL. */
-  async create(key: string): Promise<FileWriter> {
-    const path = this.#path(key);
+  /** Creates a file that grows; replaces an older one of that key, or continues it at `from`. Throws FILE_KEY_INVALID,
+   *  STORE_FULL. */
+  async create(key: string, from?: number): Promise<FileWriter> {
+    const path = this.pathOf(key);
+    const flags = from === undefined ? 'w' : constants.O_RDWR | constants.O_CREAT;
+    await this.#room?.check();
     try {
-      const file = await inFolder(path, () => open(path, 'w', 0o600));
-      return new LocalFileWriter(file, this.#writes);
+      const file = await inFolder(path, () => open(path, flags, 0o600));
+      return new LocalFileWriter(file, this.#writes, from);
     } catch (error) {
       throw diskError(error);
     }
@@ -71,15 +81,36 @@ export class LocalFileStore implements FileStore {
     await this.#store(key, (unfinished) => writeDurably(unfinished, bytes));
   }
 
-  /** Stores the pieces of `source`; the file appears under `key` when it is complete and on the disk. Throws
-   *  FILE_KEY_INVALID, FILE_OVERSIZED, STORE_FULL, and what `source` throws. */
+  /** Stores the pieces of `source`; the file appears under `key` when it is complete and on the disk. Of two that come
+   *  at the same moment the later one stays. Throws FILE_KEY_INVALID, FILE_EXISTS, FILE_OVERSIZED, STORE_FULL, and what
+   *  `source` throws. */
   async receive(key: string, source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<void> {
+    if ((await this.stat(key)) !== undefined) throw new GatewayError('FILE_EXISTS');
     await this.#store(key, (unfinished) => receiveDurably(unfinished, source, bytesMax));
+  }
+
+  /** Writes the pieces of `source` to a file without a key, which `use` gets by its path and which is removed
+   *  afterwards. Throws FILE_OVERSIZED, STORE_FULL, and what `source` and `use` throw. */
+  async stage(
+    source: AsyncIterable<Uint8Array>,
+    bytesMax: number,
+    use: (path: string) => Promise<void>,
+  ): Promise<void> {
+    const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
+    try {
+      const file = await inFolder(unfinished, () => open(unfinished, 'wx', 0o600));
+      await receiveDurably(file, source, bytesMax);
+      await use(unfinished);
+    } catch (error) {
+      throw isOfDisk(error) ? diskError(error) : error;
+    } finally {
+      await rm(unfinished, { force: true });
+    }
   }
 
   /** Stores the file that `write` writes, flushes and closes. */
   async #store(key: string, write: (unfinished: FileHandle) => Promise<void>): Promise<void> {
-    const path = this.#path(key);
+    const path = this.pathOf(key);
     const unfinished = join(this.#folder, UNFINISHED, this.#random.uuid());
     try {
       await write(await inFolder(unfinished, () => open(unfinished, 'wx', 0o600)));
@@ -108,10 +139,10 @@ export class LocalFileStore implements FileStore {
     }
   }
 
-  async stat(key: string): Promise<{ size: number; modifiedAt: Date } | undefined> {
+  async stat(key: string): Promise<FileStatus | undefined> {
     try {
-      const status = await stat(this.#path(key));
-      return status.isFile() ? { size: status.size, modifiedAt: status.mtime } : undefined;
+      const status = await stat(this.pathOf(key));
+      return status.isFile() ? statusOf(status) : undefined;
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -120,7 +151,7 @@ export class LocalFileStore implements FileStore {
 
   /** Reads a file. `range` is inclusive. Throws FILE_NOT_FOUND. */
   async read(key: string, range?: { start: number; end: number }): Promise<NodeJS.ReadableStream> {
-    const path = this.#path(key);
+    const path = this.pathOf(key);
     try {
       const file = await open(path, 'r');
       return createReadStream(path, { fd: file, ...range });
@@ -132,7 +163,7 @@ export class LocalFileStore implements FileStore {
   /** Reads a whole file. Throws FILE_NOT_FOUND. */
   async readAll(key: string): Promise<Buffer> {
     try {
-      return await readFile(this.#path(key));
+      return await readFile(this.pathOf(key));
     } catch (error) {
       throw isMissing(error) ? new GatewayError('FILE_NOT_FOUND', {}, error) : error;
     }
@@ -140,13 +171,30 @@ export class LocalFileStore implements FileStore {
 
   /** Removes a file. Succeeds if it does not exist. */
   async remove(key: string): Promise<void> {
-    await rm(this.#path(key), { force: true });
+    await rm(this.pathOf(key), { force: true });
   }
 
-  #path(key: string): string {
+  /** All files, also those that grow. Keys that no file of ours has may be among them. */
+  entries(): AsyncGenerator<FolderEntry> {
+    return entriesBelow(this.#folder);
+  }
+
+  /** Takes a file out of use and keeps it. */
+  async setAside(key: string): Promise<void> {
+    const path = join(this.#folder, SET_ASIDE, key);
+    await inFolder(path, () => rename(this.pathOf(key), path));
+  }
+
+  /** Path of a file. Throws FILE_KEY_INVALID. */
+  pathOf(key: string): string {
     checkFileKey(key);
     return join(this.#folder, key);
   }
+}
+
+function statusOf({ size, mtime }: Stats): FileStatus {
+  const etag = `"${size.toString(36)}-${mtime.getTime().toString(36)}"`;
+  return { size, modifiedAt: mtime, etag };
 }
 
 /** The result of `work`, which needs the folder of `path`. The folder is created where it is missing: to look for it

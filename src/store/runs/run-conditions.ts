@@ -70,7 +70,7 @@ function ranges(of: Of, filter: RunFilter): Condition[] {
 }
 
 function choices(of: Of, filter: RunFilter): Condition[] {
-  const { dispositions, modes, tags, direction, completed } = filter;
+  const { dispositions, modes, tags, direction, completed, state, number } = filter;
   const conditions: Condition[] = [];
   const oneOf = (column: 'disposition' | 'mode', values: readonly string[] | undefined): void => {
     const [only] = values ?? [];
@@ -92,5 +92,11 @@ function choices(of: Of, filter: RunFilter): Condition[] {
   if (direction !== undefined) conditions.push(of('call_type', '=', direction));
   if (tags !== undefined) conditions.push(of('call_tags', '@>', sql`${jsonText(tags)}::jsonb`));
   if (completed !== undefined) conditions.push(of('state', completed ? '=' : '<>', 'completed'));
+  if (state !== undefined) conditions.push(of('state', '=', state));
+  if (number !== undefined) {
+    const endsSo = (column: 'caller_number' | 'called_number') =>
+      of(of.fn<string>('right', [column, sql`${number.length}::integer`]), '=', number);
+    conditions.push(of.or([endsSo('caller_number'), endsSo('called_number')]));
+  }
   return conditions;
 }

@@ -25,6 +25,8 @@ export async function appendEvents(
   const taken = new Set<string>();
   for (let from = 0; from < events.length; from += ROWS_MAX) {
     const batch = events.slice(from, from + ROWS_MAX);
+    // The lock, which the foreign key takes anyway, makes the check exact: a run that is taken meanwhile is either read
+    // as taken, or left to the taker's next look.
     const { rows } = await sql<{ id: string }>`
       with fresh as materialized (
         select * from json_to_recordset(${jsonText(batch.map(toRow))}::json)
@@ -32,6 +34,7 @@ export async function appendEvents(
       ), known as materialized (
         select id, ${isTaken(context)} as is_taken from runs
         where id in (select run_id from fresh)
+        order by id for key share
       ), stored as (
         insert into run_events (run_id, seq, at, media_ms, body)
         select fresh.* from fresh join known on known.id = fresh.run_id and not is_taken
@@ -58,6 +61,27 @@ export async function readEvents({ db }: StoreContext, runId: string): Promise<C
     .limit(EVENTS_READ_MAX)
     .execute();
   return rows.map(toEvent);
+}
+
+/** At most the first `first` and the last `last` events of the run, in order, and how many there are in all. */
+export async function readEventEnds(
+  { db }: StoreContext,
+  runId: string,
+  { first, last }: { first: number; last: number },
+): Promise<{ events: CallEvent[]; total: number }> {
+  if (!isRowId(runId)) return { events: [], total: 0 };
+  // The log has no gaps: the last number is the count.
+  const { rows } = await sql<Selectable<RunEventTable>>`
+    with newest as (
+      select * from run_events where run_id = ${runId} order by seq desc limit ${last}
+    ), oldest as (
+      select * from run_events where run_id = ${runId} order by seq limit ${first}
+    )
+    select * from newest
+    union all
+    select * from oldest where seq < (select min(seq) from newest)
+    order by seq`.execute(db);
+  return { events: rows.map(toEvent), total: rows.at(-1)?.seq ?? 0 };
 }
 
 /** The events after each cursor, by run and in order; at most `limit` events of each run. */

@@ -1,11 +1,9 @@
 // Owners of runs: the node that dialled the call, or has its media, or is about to; the open runs of dead processes, and
 // the runs that others took. Other changes of owners: run-dials.ts, and the states of runs.ts.
 
-import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { Run } from '../../model/run.ts';
 import { isRowId } from '../db/column-values.ts';
-import { shifted } from '../db/database-time.ts';
-import { DEAD_AFTER_MS } from '../db/node-entry.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunTable } from '../db/tables.ts';
 import { isOpen, isTaken, toRun } from './runs.ts';
@@ -66,73 +64,99 @@ export async function takenRuns(
   return rows.map(({ id }) => id);
 }
 
-/** Runs of one take-over, more than a killed process with hundreds of calls leaves. */
-const TAKEN_MAX = 5_000;
+/** Runs of one take-over: several gateways share the work, and one that dies meanwhile leaves the rest to the others. */
+export const TAKEN_MAX = 200;
 
-interface Seen {
-  names: string[];
-  /** Heartbeats, to the microsecond. */
-  at: string[];
+/** The calls among `ids` that this process does not have any more: another process has them, or they are over. A call that
+ *  is `running` may wait for media again (call/end/call-resumption.ts). */
+export async function runsNotHeld(
+  { db, node }: StoreContext,
+  ids: readonly string[],
+): Promise<string[]> {
+  const known = ids.filter(isRowId);
+  if (known.length === 0) return [];
+  const { rows } = await sql<{ id: string }>`
+    select id from unnest(${known}::bigint[]) as known (id)
+    where not exists (
+      select from runs
+      where runs.id = known.id and state <> 'completed' and owner_node = ${node}
+    )`.execute(db);
+  return rows.map(({ id }) => id);
 }
 
-/** Open runs of dead processes. A process is dead if it has written no heartbeat for a minute
- *  by the database's clock and, where this process has checked before, since then. (A jump of
- *  the clock would otherwise make all nodes seem dead until their next heartbeat.) */
-export class LeftOverRuns {
-  readonly #context: StoreContext;
-  /** Heartbeats at the previous check; undefined before it. */
-  #seen: Seen | undefined;
-
-  constructor(context: StoreContext) {
-    this.#context = context;
-  }
-
-  /** Takes the runs over, so that of several nodes one closes each, and declares their nodes dead: their rows are
-   *  deleted, and their later writes to these runs are refused (`isTaken`). Oldest first. */
-  async take(): Promise<Run[]> {
-    const before = this.#seen;
-    this.#seen = await this.#look();
-    const { db, node, epoch } = this.#context;
-    const rows = await db.transaction().execute(async (tx) => {
-      // The row lock delays a heartbeat of this moment until its row is gone, so that its node keeps no run that is
-      // taken here.
-      await sql`
-        delete from nodes where (name, epoch) is distinct from (${node}, ${epoch}::bigint)
-          and not (${this.#isLiving(before)})`.execute(tx);
-      // A process of the version without epochs leaves other processes' epochs beside its name.
-      const taken = await sql<Selectable<RunTable>>`
-        update runs set owner_node = ${node}, owner_epoch = ${epoch},
-          fenced_epochs = case when owner_epoch is null then fenced_epochs
-            else array_append(fenced_epochs, owner_epoch) end
-        where id in (
-          select id from runs
-          where ${isOpen()}
-            and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)
-            and not exists (
-              select from nodes
-              where nodes.name = runs.owner_node
-                and (nodes.epoch is null or nodes.epoch = runs.owner_epoch)
-            )
-          order by id limit ${TAKEN_MAX}
-          for update skip locked
+/** Takes over open runs whose process is dead or has been replaced, so that of several processes one has each. Later
+ *  writes of the former owner to these runs are refused (`isTaken`). Oldest first. `onlyReplaced`: only those whose
+ *  owner's name another process has; the others' may be alive and enter again. Calls that talk over a PBX are for the
+ *  gateway with the connection to it, as they may go on there. */
+export async function takeOrphanedRuns(
+  { db, node, epoch, time, gateway = node }: StoreContext,
+  { onlyReplaced } = { onlyReplaced: false },
+): Promise<Run[]> {
+  const isNamed = sql<SqlBool>`exists (select from nodes where nodes.name = runs.owner_node)`;
+  // A process of the version without epochs leaves other processes' epochs beside its name.
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set owner_node = ${node}, owner_epoch = ${epoch},
+      fenced_epochs = case when owner_epoch is null then fenced_epochs
+        else array_append(fenced_epochs, owner_epoch) end
+    where id in (
+      select id from runs
+      where ${isOpen()}
+        and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)
+        and not exists (
+          select from nodes
+          where nodes.name = runs.owner_node
+            and (nodes.epoch is null or nodes.epoch = runs.owner_epoch)
         )
-        returning *`.execute(tx);
-      return taken.rows;
-    });
-    return rows.map(toRun).sort((one, other) => Number(one.id) - Number(other.id));
-  }
+        and ${onlyReplaced ? isNamed : sql<SqlBool>`true`}
+        and (state <> 'running' or not exists (
+          select from configuration_leases as lease
+          where lease.configuration_id = runs.configuration_id and lease.lease_until > ${time()}
+            and lease.node <> ${gateway} and not starts_with(lease.node, ${`${gateway}#`})
+        ))
+      order by id limit ${TAKEN_MAX}
+      for update skip locked
+    )
+    returning *`.execute(db);
+  return rows.map(toRun).sort((one, other) => Number(one.id) - Number(other.id));
+}
 
-  async #look(): Promise<Seen> {
-    const { rows } = await sql<{ name: string; at: string }>`
-      select name, seen_at::text as at from nodes`.execute(this.#context.db);
-    return { names: rows.map(({ name }) => name), at: rows.map(({ at }) => at) };
-  }
+/** Takes a call that talked over from the process that had its media. That process is dead, or the provider has reported
+ *  that the media ended; its later writes to the run are refused (`isTaken`). Undefined, without a change, for a run that
+ *  is this process's, or is not `running`. */
+export async function takeTalkingRun(
+  { db, node, epoch }: StoreContext,
+  id: string,
+): Promise<Run | undefined> {
+  if (!isRowId(id)) return undefined;
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set owner_node = ${node}, owner_epoch = ${epoch},
+      fenced_epochs = case when owner_epoch is null then fenced_epochs
+        else array_append(fenced_epochs, owner_epoch) end
+    where id = ${id} and state = 'running' and not is_idle
+      and (owner_node, owner_epoch) is distinct from (${node}::text, ${epoch}::bigint)
+    returning *`.execute(db);
+  return rows[0] && toRun(rows[0]);
+}
 
-  #isLiving(before: Seen | undefined): RawBuilder<SqlBool> {
-    const since = shifted(this.#context.time(), -DEAD_AFTER_MS);
-    if (before === undefined) return sql<SqlBool>`seen_at >= ${since}`;
-    return sql<SqlBool>`seen_at >= ${since} or not exists (
-      select from unnest(${before.names}::text[], ${before.at}::timestamptz[]) as before (name, at)
-      where before.name = nodes.name and before.at = seen_at)`;
-  }
+/** Takes a call that talked, whose provider or PBX keeps it, and that no process of this gateway holds; crash recovery may
+ *  have taken its run for this gateway before. Undefined, without a change, for a run that a living process of another
+ *  gateway has, or that is not `running`. Later writes of a former owner are refused (`isTaken`). */
+export async function takeLeftRun(
+  { db, node, epoch, gateway = node }: StoreContext,
+  id: string,
+): Promise<Run | undefined> {
+  if (!isRowId(id)) return undefined;
+  const isOwn = sql<SqlBool>`((owner_node, owner_epoch) is not distinct from (${node}::text, ${epoch}::bigint))`;
+  const { rows } = await sql<Selectable<RunTable>>`
+    update runs set owner_node = ${node}, owner_epoch = ${epoch},
+      fenced_epochs = case when owner_epoch is null or ${isOwn} then fenced_epochs
+        else array_append(fenced_epochs, owner_epoch) end
+    where id = ${id} and state = 'running' and not is_idle
+      and not exists (
+        select from nodes where nodes.name = runs.owner_node
+          and (nodes.epoch is null or nodes.epoch = runs.owner_epoch)
+          and nodes.name <> ${gateway} and not starts_with(nodes.name, ${`${gateway}#`})
+      )
+    returning *`.execute(db);
+  return rows[0] && toRun(rows[0]);
 }

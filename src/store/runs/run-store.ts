@@ -3,11 +3,28 @@
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
 import { listActiveCalls, newestRunId, runsToFollow } from './active-calls.ts';
+import { noteFetched } from './pre-call-results.ts';
 import { type DialledCall, RunDials } from './run-dials.ts';
-import { appendEvents, readEvents, readEventsAfter } from './run-events.ts';
+import { appendEvents, readEventEnds, readEvents, readEventsAfter } from './run-events.ts';
+import {
+  addRecording,
+  closedRuns,
+  filesElsewhere,
+  filesStored,
+  runsWithoutRecording,
+} from './run-files.ts';
 import { insertNewRun } from './run-insertion.ts';
 import { listRuns } from './run-list.ts';
-import { LeftOverRuns, runOwner, takenRuns, unplacedRuns } from './run-owners.ts';
+import {
+  runOwner,
+  runsNotHeld,
+  takeLeftRun,
+  takenRuns,
+  takeOrphanedRuns,
+  takeTalkingRun,
+  unplacedRuns,
+} from './run-owners.ts';
+import { searchRuns } from './run-search.ts';
 import { findByToken, publicToken, publicTokens } from './run-tokens.ts';
 import {
   appendCallback,
@@ -22,15 +39,17 @@ import {
 export type RunStore = ReturnType<typeof runStore>;
 
 export function runStore(context: StoreContext) {
-  const leftOver = new LeftOverRuns(context);
   const dials = new RunDials(context);
   return withContext(context, {
-    openRuns: () => leftOver.take(),
+    takeOrphaned: takeOrphanedRuns,
+    takeTalking: takeTalkingRun,
+    takeLeft: takeLeftRun,
     create: insertNewRun,
     get: getRun,
     find: findRun,
     findByProviderCall,
     list: listRuns,
+    search: searchRuns,
     patch: patchRun,
     patchInitialized,
     appendCallback,
@@ -41,13 +60,22 @@ export function runStore(context: StoreContext) {
     owner: runOwner,
     unplaced: unplacedRuns,
     adopt: (_context, id: string) => dials.adopt(id),
+    takeOver: (_context, id: string) => dials.takeOver(id),
+    notHeld: runsNotHeld,
+    noteFetched,
     dialled: (_context, call: DialledCall) => dials.dialled(call),
     taken: takenRuns,
     countOpen: countOpenRuns,
     appendEvents,
     events: readEvents,
+    eventEnds: readEventEnds,
     eventsAfter: readEventsAfter,
     toFollow: runsToFollow,
     newestId: newestRunId,
+    withoutRecording: runsWithoutRecording,
+    addRecording,
+    closed: closedRuns,
+    filesStored,
+    filesElsewhere,
   });
 }

@@ -3,6 +3,7 @@
 // the log: run-events.ts.
 
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { runChangesFenced } from '../../metrics/metrics.ts';
 import {
   type Run,
   type RunChanges,
@@ -13,9 +14,12 @@ import {
   runFieldNames,
   runFields,
 } from '../../model/run.ts';
+import type { RunSummary } from '../../model/run-summary.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import type { RunRow, RunTable } from '../db/tables.ts';
+import { addRecording } from './run-files.ts';
+import { summarizing } from './run-summaries.ts';
 
 /** Changes of a run: of its fields as `runFields` says, and of what belongs to it. */
 export interface RunPatch extends RunChanges {
@@ -23,6 +27,8 @@ export interface RunPatch extends RunChanges {
   hasAfterwork?: boolean;
   /** Services that worked in the call: their stored faults in the organization are cleared. */
   servicesWorked?: readonly { job: string; service: string }[];
+  /** Summary of a run that this patch completes; the first one stays. */
+  summary?: RunSummary;
 }
 
 /** Stored callbacks of a run, which bounds its row if a provider sends callbacks without end. */
@@ -79,13 +85,25 @@ export async function patchRun(
   const changes = changesOf(patch, context);
   if (changes.length === 0) return findRun(context, id);
   const { rows } = await sql<Selectable<RunTable>>`
-    ${withoutFaults(id, patch.servicesWorked ?? [])}
+    ${besides(context, id, patch)}
     update runs set ${sql.join(changes)} where id = ${id} and not ${isTaken(context)}
     returning *`.execute(context.db);
   const [row] = rows;
   if (row !== undefined) return toRun(row);
+  runChangesFenced.inc();
   if (patch.recordingKey !== undefined) await addRecording(context, id, patch.recordingKey);
   return undefined;
+}
+
+/** What the statement of a patch changes in other tables. */
+function besides(
+  context: StoreContext,
+  id: string,
+  { servicesWorked: worked = [], summary }: RunPatch,
+): RawBuilder<unknown> {
+  const parts = worked.length === 0 ? [] : [withoutFaults(id, worked)];
+  if (summary !== undefined) parts.push(summarizing(id, summary, isTaken(context)));
+  return parts.length === 0 ? sql`` : sql`with ${sql.join(parts)}`;
 }
 
 /** Part of the statement that clears the services' faults. Rows are locked in one order, so that calls that end
@@ -94,8 +112,7 @@ function withoutFaults(
   id: string,
   worked: NonNullable<RunPatch['servicesWorked']>,
 ): RawBuilder<unknown> {
-  if (worked.length === 0) return sql``;
-  return sql`with cleared as (
+  return sql`cleared as (
       delete from service_faults using (
         select fault.organization_id, job, service
         from service_faults as fault
@@ -109,15 +126,6 @@ function withoutFaults(
       where service_faults.organization_id = over.organization_id
         and service_faults.job = over.job and service_faults.service = over.service
     )`;
-}
-
-async function addRecording({ db }: StoreContext, id: string, key: string): Promise<void> {
-  await db
-    .updateTable('runs')
-    .set({ recording_key: key })
-    .where('id', '=', id)
-    .where('recording_key', 'is', null)
-    .execute();
 }
 
 /** Patches a run that is `initialized`. False, without a change, if it has another state or does not exist. */
@@ -161,7 +169,7 @@ export async function appendCallback(
     )
     update runs set
       gathered_context = case
-        when ${isTaken(context)} or ${status}::text is null
+        when ${isFenced(context)} or ${status}::text is null
           or gathered_context ->> ${PROVIDER_STATUS} = any(${notAfter}::text[])
         then gathered_context
         else gathered_context || jsonb_build_object(${PROVIDER_STATUS}::text, ${status}::text)
@@ -196,17 +204,31 @@ export function isOpen(): RawBuilder<SqlBool> {
   return sql<SqlBool>`state <> 'completed' and not is_idle`;
 }
 
-/** Whether the row of `runs` was taken from this process: others may have closed runs of a process that was suspended
- *  and declared dead. Its later writes to these are refused; its other runs remain its own. */
-export function isTaken({
-  epoch,
-  formerEpochs = [],
-}: Pick<StoreContext, 'epoch' | 'formerEpochs'>): RawBuilder<SqlBool> {
-  const own = [...formerEpochs, epoch];
+/** Whether the row of `runs` was taken from this process, whose later writes to it are refused: as `isFenced`, or because
+ *  another process has adopted the call, which is not over yet. */
+export function isTaken(context: Epochs): RawBuilder<SqlBool> {
+  const { epoch } = context;
+  return sql<SqlBool>`(${isFenced(context)} or coalesce(
+    runs.adopted_epochs && ${ownEpochs(context)}::bigint[] and runs.state <> 'completed'
+      and runs.owner_epoch is distinct from ${epoch}::bigint,
+    false))`;
+}
+
+/** Whether the row of `runs` was taken from this process because it seemed dead: others may have closed runs of a process
+ *  that was suspended. Its other runs remain its own. */
+export function isFenced(context: Epochs): RawBuilder<SqlBool> {
+  const { epoch } = context;
   // It may have returned by the death of the other process.
   return sql<SqlBool>`coalesce(
-    runs.fenced_epochs && ${own}::bigint[] and runs.owner_epoch is distinct from ${epoch}::bigint,
+    runs.fenced_epochs && ${ownEpochs(context)}::bigint[]
+      and runs.owner_epoch is distinct from ${epoch}::bigint,
     false)`;
+}
+
+type Epochs = Pick<StoreContext, 'epoch' | 'formerEpochs'>;
+
+function ownEpochs({ epoch, formerEpochs = [] }: Epochs): string[] {
+  return [...formerEpochs, epoch];
 }
 
 export function toRun(row: RunRow): Run {
@@ -231,6 +253,8 @@ function changesOf(patch: RunPatch, context: StoreContext): RawBuilder<unknown>[
   const changes = patch.state === undefined ? [] : stateChanges(patch.state, context);
   if (patch.endedAt !== undefined) changes.push(endChange(patch.endedAt, patch.durationS ?? 0));
   if (patch.hasAfterwork !== undefined) changes.push(sql`has_afterwork = ${patch.hasAfterwork}`);
+  if (context.filesNode !== undefined && (patch.recordingKey ?? patch.transcriptKey) !== undefined)
+    changes.push(sql`files_node = ${context.filesNode}`);
   for (const name of runFieldNames) {
     const value = isIn(patch, name) ? patch[name] : undefined;
     if (value !== undefined) changes.push(...fieldChange(runFields[name], value));

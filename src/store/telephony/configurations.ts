@@ -3,7 +3,7 @@
 
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/database-errors.ts';
@@ -58,7 +58,7 @@ export async function getConfiguration(
 /** Configurations of any organization for a webhook that only has its account, newest first. */
 export async function listOfAccount(
   context: StoreContext,
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   accountId: string,
 ): Promise<TelephonyConfiguration[]> {
   const rows = await context.db
@@ -78,7 +78,7 @@ export async function insertConfiguration(
   organizationId: string,
   input: {
     name: string;
-    provider: ProviderName;
+    provider: ConfiguredProviderName;
     isDefaultOutbound: boolean;
     credentials: Record<string, unknown>;
     /** Value by which inbound calls find this configuration; null for none. */

@@ -3,12 +3,14 @@
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
+import type { WorkflowVersion } from '../../model/workflow.ts';
 import { isRowId, jsonText } from '../db/column-values.ts';
 import { violated } from '../db/database-errors.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
-import type { PhoneNumberTable } from '../db/tables.ts';
+import type { PhoneNumberTable, WorkflowVersionTable } from '../db/tables.ts';
+import { toVersion } from '../workflows/workflow-versions.ts';
 import { lockConfiguration, toConfiguration } from './configurations.ts';
 
 type NumberOfWorkflow = PhoneNumber & { workflowName: string | null };
@@ -45,14 +47,22 @@ export async function getNumber(
 /** Configurations of one provider with the same number. If several organizations have it, at most one is right. */
 const INBOUND_MAX = 20;
 
-/** Active configurations with an active number of that address, in all organizations. At most one if the account is
- *  known; null matches every account, oldest first. */
+/** Whom a call to a number reaches. */
+export interface CalledNumber {
+  configuration: TelephonyConfiguration;
+  number: PhoneNumber;
+  /** The version in service of the number's agent. Undefined: there is none, or it was not read. */
+  version: WorkflowVersion | undefined;
+}
+
+/** Active configurations with an active number of that address, in all organizations. If the account is known, at most
+ *  one, with the version in service of its agent; null matches every account, oldest first, without versions. */
 export async function findInbound(
   context: StoreContext,
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   accountId: string | null,
   addressNormalized: string,
-): Promise<{ configuration: TelephonyConfiguration; number: PhoneNumber }[]> {
+): Promise<CalledNumber[]> {
   const rows = await context.db
     .selectFrom('phone_numbers')
     .innerJoin('telephony_configurations as of', 'of.id', 'phone_numbers.configuration_id')
@@ -60,10 +70,25 @@ export async function findInbound(
     .select(['of.name', 'of.is_default_outbound', 'of.credentials', 'of.sealed_fields'])
     .select(['of.inactive_since', 'of.inactive_reason', 'of.calls_per_second'])
     .select(['of.created_at as configured_at', 'of.updated_at as reconfigured_at'])
-    .where('phone_numbers.provider', '=', provider)
     .$if(accountId !== null, (query) =>
-      query.where('phone_numbers.account_id', '=', accountId ?? ''),
+      query
+        .where('phone_numbers.account_id', '=', accountId ?? '')
+        .leftJoin('workflows as agent', (join) =>
+          join
+            .onRef('agent.id', '=', 'phone_numbers.inbound_workflow_id')
+            .onRef('agent.organization_id', '=', 'phone_numbers.organization_id')
+            .on('agent.status', '=', 'active'),
+        )
+        .leftJoin('workflow_versions as version', (join) =>
+          join.onRef('version.workflow_id', '=', 'agent.id').on('version.status', '=', 'published'),
+        )
+        .select(['version.id as version_id', 'version.workflow_id', 'version.version_number'])
+        .select(['version.status', 'version.definition', 'version.configurations'])
+        .select(['version.template_context_variables', 'version.trigger_paths'])
+        .select(['version.sealed_fields as version_sealed_fields'])
+        .select(['version.created_at as version_created_at', 'version.published_at']),
     )
+    .where('phone_numbers.provider', '=', provider)
     .where('phone_numbers.address_normalized', '=', addressNormalized)
     .where('phone_numbers.is_active', '=', true)
     .where('of.inactive_since', 'is', null)
@@ -77,7 +102,26 @@ export async function findInbound(
       created_at: row.configured_at,
       updated_at: row.reconfigured_at,
     };
-    return { configuration: toConfiguration(context, configuration), number: toNumber(row) };
+    return {
+      configuration: toConfiguration(context, configuration),
+      number: toNumber(row),
+      version: versionIn(context, row),
+    };
+  });
+}
+
+/** The joined columns of a version, which are all null without one. */
+function versionIn(
+  context: StoreContext,
+  row: { [Name in keyof JoinedVersion]?: JoinedVersion[Name] | null } & { organization_id: string },
+): WorkflowVersion | undefined {
+  if (row.version_id == null) return undefined;
+  const joined = row as JoinedVersion; // Of one row: with the id, none is null.
+  return toVersion(context, row.organization_id, {
+    ...joined,
+    id: joined.version_id,
+    sealed_fields: joined.version_sealed_fields,
+    created_at: joined.version_created_at,
   });
 }
 
@@ -213,6 +257,15 @@ export async function deleteNumber(
     .executeTakeFirst();
   return numDeletedRows > 0n;
 }
+
+type JoinedVersion = Omit<
+  Selectable<WorkflowVersionTable>,
+  'id' | 'sealed_fields' | 'created_at'
+> & {
+  version_id: string;
+  version_sealed_fields: string[];
+  version_created_at: Date;
+};
 
 function numbers({ db }: StoreContext) {
   return db

@@ -3,13 +3,13 @@
 import type { WorkflowStatus } from '../../model/workflow.ts';
 import type { StoreContext } from '../db/store-context.ts';
 import { withContext } from '../db/with-context.ts';
+import { KeptVersions } from './kept-versions.ts';
 import {
   callSecondsMax,
   changeDraft,
   createDraft,
   getByStatus,
   getInService,
-  getVersion,
   getWithServices,
   listVersions,
   publishDraft,
@@ -35,6 +35,7 @@ export type WorkflowStore = ReturnType<typeof workflowStore>;
 
 export function workflowStore(context: StoreContext) {
   const dispositions = new ListedDispositions(context);
+  const kept = new KeptVersions(context);
   return withContext(context, {
     rename: (own, organizationId: string, id: string, name: string) =>
       changeWorkflow(own, organizationId, id, { name }),
@@ -59,7 +60,7 @@ export function workflowStore(context: StoreContext) {
     publish: publishDraft,
     versions: listVersions,
     inService: getInService,
-    version: getVersion,
+    version: (_context, id: string, definitionId: string) => kept.get(id, definitionId),
     callSeconds: callSecondsMax,
     withServices: getWithServices,
     takenTriggers,

@@ -179,17 +179,22 @@ export async function getInService(
   return row === undefined ? undefined : toVersion(context, row.owner, row);
 }
 
-export async function getVersion(
+/** A version with the bytes of its JSON. */
+export async function findVersion(
   context: StoreContext,
   id: string,
   definitionId: string,
-): Promise<WorkflowVersion | undefined> {
+): Promise<{ version: WorkflowVersion; bytes: number } | undefined> {
   if (!isRowId(id) || !isRowId(definitionId)) return undefined;
   const row = await ownedVersions(context)
+    .select(
+      sql<number>`octet_length(definition::text) + octet_length(configurations::text)
+        + octet_length(template_context_variables::text)`.as('bytes'),
+    )
     .where('workflow_id', '=', id)
     .where('workflow_versions.id', '=', definitionId)
     .executeTakeFirst();
-  return row === undefined ? undefined : toVersion(context, row.owner, row);
+  return row && { version: toVersion(context, row.owner, row), bytes: row.bytes };
 }
 
 /** The version's longest call in seconds, without reading its graph, for a dial. */

@@ -4,7 +4,12 @@
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import type { Workflow, WorkflowStatus, WorkflowVersion } from '../../model/workflow.ts';
+import type {
+  ListedWorkflow,
+  Workflow,
+  WorkflowStatus,
+  WorkflowVersion,
+} from '../../model/workflow.ts';
 import { isRowId, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/database-errors.ts';
 import type { StoreContext } from '../db/store-context.ts';
@@ -79,22 +84,43 @@ export async function listWorkflows(
   { db }: StoreContext,
   organizationId: string,
   statuses: readonly WorkflowStatus[],
-): Promise<(Workflow & { totalRuns: number })[]> {
+): Promise<ListedWorkflow[]> {
   if (!isRowId(organizationId) || statuses.length === 0) return [];
   const rows = await db
     .selectFrom('workflows')
     .leftJoin(keptCounts(organizationId), 'kept.workflow_id', 'workflows.id')
     .selectAll('workflows')
-    .select('kept.total_runs')
+    .select(['kept.total_runs', publishedVersion, hasDraft])
     .where('organization_id', '=', organizationId)
     .where('status', 'in', statuses)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(WORKFLOWS_MAX)
     .execute();
-  return rows
-    .toReversed()
-    .map((row) => ({ ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) }));
+  return rows.toReversed().map(toListed);
+}
+
+const publishedVersion = sql<number | null>`(
+  select version_number from workflow_versions
+  where workflow_id = workflows.id and status = 'published'
+)`.as('published_version');
+const hasDraft = sql<boolean>`exists (
+  select from workflow_versions where workflow_id = workflows.id and status = 'draft'
+)`.as('has_draft');
+
+function toListed(
+  row: Parameters<typeof toWorkflow>[0] & {
+    total_runs: string | null;
+    published_version: number | null;
+    has_draft: boolean;
+  },
+): ListedWorkflow {
+  return {
+    ...toWorkflow(row),
+    totalRuns: Number(row.total_runs ?? 0),
+    publishedVersion: row.published_version,
+    hasDraft: row.has_draft,
+  };
 }
 
 /** Number of runs of each agent, or of that one, by the stored counts (runs/run-counts.ts): no run is read. */
@@ -163,17 +189,17 @@ export async function getCountedWorkflow(
   { db }: StoreContext,
   organizationId: string,
   id: string,
-): Promise<(Workflow & { totalRuns: number }) | undefined> {
+): Promise<ListedWorkflow | undefined> {
   if (!isRowId(organizationId) || !isRowId(id)) return undefined;
   const row = await db
     .selectFrom('workflows')
     .leftJoin(keptCounts(organizationId, id), 'kept.workflow_id', 'workflows.id')
     .selectAll('workflows')
-    .select('kept.total_runs')
+    .select(['kept.total_runs', publishedVersion, hasDraft])
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
     .executeTakeFirst();
-  return row && { ...toWorkflow(row), totalRuns: Number(row.total_runs ?? 0) };
+  return row && toListed(row);
 }
 
 export async function findByUuid(

@@ -7,12 +7,13 @@ import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import type { Random } from '../../std/random.ts';
-import type { PbxAccount, PbxListener } from '../provider/pbx.ts';
+import type { Pbx, PbxAccount, PbxListener, ProcessIdentity } from '../provider/pbx.ts';
 import { createRest, type Rest } from '../provider/rest-client.ts';
 import { CallTable } from './calls/call-table.ts';
 import type { AriSocket, AriSocketListener } from './connection/ari-socket.ts';
-import { AriConnection } from './connection/connection.ts';
+import { AriConnection, type AriConnectionOptions } from './connection/connection.ts';
 import { withoutFaultsOfAddress } from './connection/connection-fault.ts';
+import { ConnectionShare } from './connection/connection-share.ts';
 import type { AriReach } from './connection/control.ts';
 import { EventSocket } from './connection/event-socket.ts';
 import type { KnownPbxAddresses } from './connection/known-pbx-addresses.ts';
@@ -22,8 +23,8 @@ import type {
 } from './connection/outbound-websocket.ts';
 import type { TestCalls } from './connection/test-calls.ts';
 import { addressForPbx } from './media/gateway-address.ts';
-import { plannedMedia } from './media/transport-selection.ts';
-import { createChannelIds } from './rest/channel-ids.ts';
+import { plannedMedia, spreadOf } from './media/transport-selection.ts';
+import { createChannelIds, createTag, processTag } from './rest/channel-ids.ts';
 import {
   type AriClient,
   type AriRequestTransport,
@@ -50,8 +51,17 @@ export interface AriConnectionsDeps {
   /** Whether this gateway has a port for AudioSocket. */
   hasAudioSocket: boolean;
   egress: Egress;
+  /** This process. Undefined: no other process knows it. */
+  identity: ProcessIdentity | undefined;
   clock: Clock;
   random: Random;
+}
+
+type ConnectOptions = Pick<Parameters<Pbx['connect']>[1], 'members' | 'elsewhere'>;
+
+interface Joined {
+  listener: PbxListener;
+  log: Log;
 }
 
 export class AriConnections {
@@ -61,9 +71,14 @@ export class AriConnections {
   /** Connections that PBXs open to us, expected or open. */
   readonly #incoming = new Map<string, OutboundWebsocket>();
   readonly #held = new Map<string, CallTable>();
+  /** Connections of other processes, of whose calls this one has a share. */
+  readonly #shares = new Map<string, AriConnection>();
+  readonly #tag: string;
 
   constructor(deps: AriConnectionsDeps) {
     this.#deps = deps;
+    const { identity, random } = deps;
+    this.#tag = identity === undefined ? createTag(random) : processTag(identity);
     this.#rest = createRest({ provider: 'ari', clock: deps.clock, egress: deps.egress });
   }
 
@@ -77,43 +92,82 @@ export class AriConnections {
 
   connect(
     { credentials }: PbxAccount,
-    { listener, log }: { listener: PbxListener; log: Log },
+    { listener, log, members, elsewhere }: Joined & ConnectOptions,
   ): AriConnection {
-    const { egress, openLeg, testCalls, clock, random, packetHost } = this.#deps;
     const account = accountOf(credentials);
+    const { app } = account;
+    const { egress, testCalls, packetHost } = this.#deps;
     warnOfAddress(account, packetHost, log);
+    // The calls of a share go on over our own connection.
+    void this.#shares.get(app)?.close();
     const shown = egress.hidesFaults ? withoutFaultsOfAddress(listener, log) : listener;
-    const held = this.#held.get(account.app) ?? new CallTable();
-    this.#held.set(account.app, held);
     const connection: AriConnection = new AriConnection({
-      account,
-      clientOf: (of, onAnswer) => createAriClient(() => this.transportOf(of), onAnswer),
-      listener: testCalls.screened(shown, account.app, () => connection.client),
-      openLeg,
+      ...this.#common(account, log, this.#connections),
+      listener: testCalls.screened(shown, app, () => connection.client),
       openSocket: (of, socketListener) => this.#openSocket(of, socketListener),
-      held,
-      clock,
-      random,
-      log,
-      onClosed: () => {
-        if (this.#connections.get(account.app) !== connection) return;
-        this.#connections.delete(account.app);
-        this.#incoming.delete(account.app);
-        if (held.isEmpty) this.#held.delete(account.app);
-      },
+      members: account.connection === 'outgoing' ? members : undefined,
+      elsewhere,
+      // A test call of the doctor is recognised here.
+      keepsNext: () => testCalls.isOpen(app),
+      isShare: false,
     });
-    this.#connections.set(account.app, connection);
+    this.#connections.set(app, connection);
     return connection;
+  }
+
+  /** This process's share of the calls of another process's connection. */
+  join(
+    { credentials }: PbxAccount,
+    { listener, log, send }: Joined & { send: (message: unknown) => void },
+  ): ConnectionShare {
+    const account = accountOf(credentials);
+    const connect = (openSocket: (socketListener: AriSocketListener) => AriSocket): AriConnection =>
+      new AriConnection({
+        ...this.#common(account, log, this.#shares),
+        listener,
+        openSocket: (_, socketListener) => openSocket(socketListener),
+        elsewhere: undefined,
+        keepsNext: () => true,
+        isShare: true,
+      });
+    const share = new ConnectionShare({ connect, send });
+    this.#shares.set(account.app, share.connection);
+    return share;
+  }
+
+  #common(account: AriAccount, log: Log, connections: Map<string, AriConnection>) {
+    const { openLeg, clock, random } = this.#deps;
+    const { app } = account;
+    const held = this.#held.get(app) ?? new CallTable();
+    this.#held.set(app, held);
+    const clientOf: AriConnectionOptions['clientOf'] = (of, onAnswer) =>
+      createAriClient(() => this.transportOf(of), onAnswer);
+    const onClosed = (closed: AriConnection): void => {
+      if (connections.get(app) !== closed) return;
+      connections.delete(app);
+      this.#incoming.delete(app);
+      if (held.isEmpty && !this.#connections.has(app)) this.#held.delete(app);
+    };
+    const spread: AriConnectionOptions['spread'] = (of, version) =>
+      spreadOf(of, plannedMedia(of, version, this.#deps.hasAudioSocket));
+    const own = { held, tag: this.#tag, spread, onClosed };
+    return { account, clientOf, openLeg, clock, random, log, ...own };
   }
 
   /** Account, client, ids and clock for requests about calls of a PBX. */
   reach(account: AriAccount): AriReach {
     const { clock, random, hasAudioSocket } = this.#deps;
-    const connection = this.#connections.get(account.app);
+    const { app } = account;
+    const [own, share] = [this.#connections.get(app), this.#shares.get(app)];
+    const connection = own ?? share;
+    // Without its holder a share gets no events. The id of a call that is dialled meanwhile names no process, so the process
+    // that receives the call's events has the call.
+    const dialler = own ?? (share?.state.kind === 'up' ? share : undefined);
     const client = connection?.client ?? this.#clientOf(account);
-    const ids = createChannelIds(account.app, random);
+    const ids = createChannelIds(app, random, dialler ? this.#tag : createTag(random));
     const media = plannedMedia(account, connection?.version ?? null, hasAudioSocket);
-    return { account, client, ids, clock, media, connection };
+    const held = this.#held.get(app);
+    return { account, client, ids, clock, media, connection, dialler, held };
   }
 
   /** Requests go over HTTP, or over the connection that Asterisk has opened to us. Throws PBX_NOT_CONNECTED if it has

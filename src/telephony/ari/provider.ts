@@ -4,7 +4,7 @@ import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { Finding, Pbx } from '../provider/pbx.ts';
+import type { Finding, Pbx, ProcessIdentity } from '../provider/pbx.ts';
 import type { PbxProvider } from '../provider/provider.ts';
 import { definePbx } from '../provider/provider-definition.ts';
 import { createRest, type Rest } from '../provider/rest-client.ts';
@@ -22,7 +22,7 @@ import { legOpener } from './media/media-leg.ts';
 import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
 import { websocketTransports } from './media/websocket-transports.ts';
 import { type AriRequestTransport, createAriClient } from './rest/client.ts';
-import { type AriAccount, accountOf, ariCredentials } from './rest/config.ts';
+import { type AriAccount, accountOf, applicationOf, ariCredentials } from './rest/config.ts';
 
 /** Longest call. Asterisk itself has no limit; the workflow's applies. */
 const CALL_S_MAX = 86_400;
@@ -34,6 +34,8 @@ export interface AriProviderOptions {
   packets?: PacketMedia | undefined;
   /** Addresses where PBXs may be. Default: the rules for closed sign-up. */
   egress?: Egress | undefined;
+  /** This process among those of all gateways. */
+  identity?: ProcessIdentity | undefined;
   /** Log of connections that belong to no configuration. */
   log?: Log | undefined;
 }
@@ -58,6 +60,7 @@ export const ariProvider = definePbx({
   capabilities: {
     digitsOut: 'request',
     closeEndsCall: true,
+    afterMedia: 'stays',
     idempotentDial: false,
     digitsIn: true,
     answeringMachine: false,
@@ -89,6 +92,7 @@ function createAri(options: AriProviderOptions): Omit<PbxProvider, 'name' | 'cap
     packetHost: packets?.host,
     hasAudioSocket: transports.audiosocket !== undefined,
     egress,
+    identity: options.identity,
     clock,
     random,
   });
@@ -100,7 +104,11 @@ function createAri(options: AriProviderOptions): Omit<PbxProvider, 'name' | 'cap
         return connections.applications;
       },
 
+      applicationOf,
+
       connect: (account, connected) => connections.connect(account, connected),
+
+      join: (account, joined) => connections.join(account, joined),
 
       ...socketIntake({ incomingSockets, outboundWebsockets, clients }),
 

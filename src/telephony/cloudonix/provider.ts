@@ -27,6 +27,7 @@ export const cloudonixProvider = defineProvider({
     answerStyle: 'document',
     digitsOut: 'tones', // A document with the keys would end the stream.
     closeEndsCall: true,
+    afterMedia: 'asks',
     idempotentDial: false,
     webhookProof: 'shared-key',
     digitsIn: true,

@@ -5,7 +5,12 @@ import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
-import { rejectDocument, streamDocument, xmlReply } from '../twiml/twiml-documents.ts';
+import {
+  hangUpDocument,
+  rejectDocument,
+  streamDocument,
+  xmlReply,
+} from '../twiml/twiml-documents.ts';
 import { fullDomain } from './config.ts';
 import {
   durationOf,
@@ -39,7 +44,8 @@ export const cloudonixWebhook: ProviderWebhook = {
   verify: isProven,
   isReport,
   parse,
-  answer: ({ mediaUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl)) }),
+  answer: ({ mediaUrl, resumeUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl, resumeUrl)) }),
+  endAfterMedia: () => xmlReply(hangUpDocument()),
   reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),
   acknowledge: () => ({
     status: 200,

@@ -4,7 +4,7 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
-import type { WebhookReply } from '../provider/provider.ts';
+import type { AnswerRequest, WebhookReply } from '../provider/provider.ts';
 import type { RejectReason } from '../provider/terms.ts';
 import { escapeXml } from '../provider/xml.ts';
 
@@ -24,10 +24,10 @@ const sentences: Readonly<Record<RejectReason, string | null>> = {
   draining: null,
 };
 
-/** Connects the call to our media socket; when that closes, the provider hangs up. `attributes`: those of one
- *  provider. */
+/** Connects the call to our media socket; when that closes, the provider asks at `resumeUrl`, or without one hangs up.
+ *  `attributes`: those of one provider. */
 export function streamReply(
-  mediaUrl: string,
+  { mediaUrl, resumeUrl }: Pick<AnswerRequest, 'mediaUrl' | 'resumeUrl'>,
   attributes: Readonly<Record<string, string>>,
 ): WebhookReply {
   const all = {
@@ -39,7 +39,16 @@ export function streamReply(
     ...attributes,
   };
   const text = Object.entries(all).map(([name, value]) => ` ${name}="${escapeXml(value)}"`);
-  return xml(`<Stream${text.join('')}>${escapeXml(mediaUrl)}</Stream><Hangup/>`);
+  const after =
+    resumeUrl === undefined
+      ? '<Hangup/>'
+      : `<Redirect method="POST">${escapeXml(resumeUrl)}</Redirect>`;
+  return xml(`<Stream${text.join('')}>${escapeXml(mediaUrl)}</Stream>${after}`);
+}
+
+/** Ends the call. */
+export function hangUpReply(): WebhookReply {
+  return xml('<Hangup/>');
 }
 
 /** Refuses the call with a sentence, or with the busy tone. */

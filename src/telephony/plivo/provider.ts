@@ -30,6 +30,7 @@ export const plivoProvider = defineProvider({
     answerStyle: 'document',
     digitsOut: 'request',
     closeEndsCall: true,
+    afterMedia: 'asks',
     idempotentDial: false,
     webhookProof: 'full',
     digitsIn: true,

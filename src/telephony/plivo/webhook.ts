@@ -6,6 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { eventOf } from '../plivo-xml/call-fields.ts';
 import {
   acknowledgement,
+  hangUpReply,
   rejectReply,
   streamReply,
   transferReply,
@@ -30,9 +31,10 @@ export const plivoWebhook: ProviderWebhook = {
   verify: isSigned,
   nonceOf,
   parse: (request) => eventOf(request, { provider: 'plivo' }),
-  answer: ({ mediaUrl }) => ({
-    reply: streamReply(mediaUrl, { streamTimeout: String(STREAM_S_MAX) }),
+  answer: (request) => ({
+    reply: streamReply(request, { streamTimeout: String(STREAM_S_MAX) }),
   }),
+  endAfterMedia: hangUpReply,
   reject: (reason) => ({ reply: rejectReply(reason) }),
   acknowledge: acknowledgement,
   transferDocument: ({ url }) => transferReply(url),

@@ -3,7 +3,7 @@
 // provider-definition.ts.
 
 import { z } from 'zod';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName } from '../../model/provider.ts';
 
 /** An allowed value, and its label. */
 export interface FieldOption<Value extends string = string> {
@@ -50,7 +50,7 @@ type PatchFields<All extends Fields> = {
 };
 
 /** The credentials of one provider. */
-export function credentialsOf<const Name extends ProviderName, const All extends Fields>(
+export function credentialsOf<const Name extends ConfiguredProviderName, const All extends Fields>(
   name: Name,
   fields: All,
 ) {

@@ -22,4 +22,16 @@ export interface MediaProtocol {
   encodeMark(name: string): string | undefined;
   /** The message that clears unplayed audio. Undefined where the provider has none. */
   encodeClear(): string | undefined;
+  /** Messages for a far end that follows its call. Default: it gets media alone. */
+  readonly notices?: MediaNotices;
+}
+
+/** Messages about the call itself. The facts are JSON. */
+export interface MediaNotices {
+  /** Once for each socket, as its first message. */
+  started(facts: Record<string, unknown>): string;
+  /** A live item of the run (contract §8.10). */
+  item(item: object): string;
+  /** The last message. */
+  ended(facts: Record<string, unknown>): string;
 }

@@ -5,6 +5,7 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { mediaFaults } from '../../metrics/metrics.ts';
+import type { EndReason } from '../../model/end-reason.ts';
 import type { BatchedReads } from '../../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 
@@ -38,8 +39,10 @@ export type MediaEvent =
    *  ended. */
   | { type: 'held' }
   | { type: 'unheld' }
-  /** The last event. The provider stopped the stream, or its connection is gone. */
+  /** The last event. The provider stopped the stream, or closed its connection. */
   | { type: 'closed'; reason: 'ended' }
+  /** The last event. The connection broke: the far end has not closed it, and may keep the call. */
+  | { type: 'closed'; reason: 'lost' }
   /** The last event. `inactive`: the stream did not start, or no message came for too long. `fault`: the far end
    *  broke the protocol, or we cannot go on. */
   | { type: 'closed'; reason: 'inactive' | 'fault'; error: unknown };
@@ -83,8 +86,9 @@ export interface MediaSession {
   /** Takes back what the far end has not played; its marks are reported as `dropped` before this returns. Does
    *  nothing where the provider has no clear: the lead is short there. */
   clear(): void;
-  /** `over`: the call has ended. `unwanted`: there is no call for this media any more. */
-  close(reason: 'over' | 'unwanted'): void;
+  /** `over`: the call has ended. `unwanted`: there is no call for this media any more. `taken`: another process has the
+   *  call; where closing media ends a call, this does not. `endReason`: why the call has ended. */
+  close(reason: 'over' | 'unwanted' | 'taken', endReason?: EndReason): void;
 }
 
 /** After this many invalid messages in one call, the peer does not speak the protocol. A provider that adds fields or

@@ -1,5 +1,5 @@
 // The interface of a PBX: a provider whose calls come over a connection that the gateway holds. One configuration
-// has one connection, on one node.
+// has one connection, in one process; its calls may be in several (pbx-members.ts).
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,6 +12,7 @@ import type {
   SocketArrival,
 } from '../../transport/media-socket.ts';
 import type { MediaSession } from './media-session.ts';
+import type { PbxMembers } from './pbx-members.ts';
 import type { ProviderCredentials, RejectReason } from './terms.ts';
 import type { UnconfiguredNumber } from './unconfigured-numbers.ts';
 
@@ -42,6 +43,8 @@ export interface PbxInboundCall {
   to: string;
   /** Whether the call was one of ours before, on this connection: the dialplan has sent it back. */
   isBack: boolean;
+  /** Whether the call is answered, and the process that had it is gone. */
+  isLeft?: boolean;
   raw: Record<string, unknown>;
 }
 
@@ -66,8 +69,8 @@ export interface PbxListener {
   /** A call that we dialled rings, and has early media before the answer. `call/start/inbound` connects it; its answer is
    *  reported as for any call. */
   onEarlyMedia(call: { callId: string; runId: string }): void;
-  /** A call that we dialled was answered. `call/start/inbound` connects it. */
-  onAnswered(call: { callId: string; runId: string }): void;
+  /** A call that we dialled was answered. `call/start/inbound` connects it. `isLeft`: the process that had it is gone. */
+  onAnswered(call: { callId: string; runId: string; isLeft?: boolean }): void;
   onStatus(status: PbxStatus): void;
 }
 
@@ -98,6 +101,39 @@ export interface PbxConnection {
   close(): Promise<void>;
 }
 
+/** Calls of the same PBX in processes that live and are no members: such as those of the gateway that had the connection
+ *  before. They are not this connection's to answer or to end. */
+export interface CallsElsewhere {
+  /** The processes, by name and first epoch. */
+  processes: readonly ProcessIdentity[];
+  callIds: readonly string[];
+}
+
+export interface ProcessIdentity {
+  node: string;
+  epoch: string;
+}
+
+/** A member's share of the calls of a connection. */
+export interface PbxShare {
+  /** The calls of this process, as if it had the connection. */
+  readonly connection: PbxConnection;
+  /** Whether this process may dial over the PBX now: its events reach this process. */
+  readonly takesDials: boolean;
+  /** Whether this process has had the connection itself since: its calls need another share. */
+  readonly isOver: boolean;
+  /** Number of calls that this process holds. */
+  readonly calls: number;
+  /** Takes a message of the holder. */
+  take(message: unknown): void;
+  /** Answers a question of the holder. Never rejects. */
+  answer(message: unknown): Promise<unknown>;
+  /** The holder has ended, or cannot be reached. The calls go on; it or a later holder asks for them. */
+  holderGone(): void;
+  /** The holder can be reached again. */
+  holderBack(): void;
+}
+
 /** One finding of a check; findings are in the order in which they depend on each other. */
 export interface Finding {
   /** Stable name of the check: `http`, `user`, `version`, ... */
@@ -119,7 +155,25 @@ export interface NumberCalls {
 export interface Pbx {
   /** Names of the applications that are or should be connected: they identify the PBX of a socket. */
   readonly applications: readonly string[];
-  connect(account: PbxAccount, options: { listener: PbxListener; log: Log }): PbxConnection;
+  /** `members`: other processes that hold calls of the connection. Default: none. `elsewhere`: see `CallsElsewhere`;
+   *  default: there are none. */
+  connect(
+    account: PbxAccount,
+    options: {
+      listener: PbxListener;
+      log: Log;
+      members?: PbxMembers | undefined;
+      elsewhere?: (() => Promise<CallsElsewhere>) | undefined;
+    },
+  ): PbxConnection;
+  /** Begins this process's share of the calls of a connection that another process holds. `send`: to the holder. */
+  join(
+    account: PbxAccount,
+    options: { listener: PbxListener; log: Log; send: (message: unknown) => void },
+  ): PbxShare;
+  /** The application of a configuration by its stored credentials, whose secrets may be sealed; undefined if they name
+   *  none. */
+  applicationOf(credentials: ProviderCredentials): string | undefined;
   /** Takes the `upgrade` event of an HTTP server for a PBX that opens the connection to us. False if no configuration
    *  waits at that path; then nothing was done. `client`: as in std/client-address. */
   takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, client?: string): boolean;

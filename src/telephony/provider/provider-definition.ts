@@ -2,10 +2,10 @@
 // do, and how it is built. telephony/registry has the list, and makes the API's schemas and forms of it.
 
 import type { z } from 'zod';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName, ProviderName } from '../../model/provider.ts';
 import type { Random } from '../../std/random.ts';
 import type { credentialsOf } from './configuration-fields.ts';
-import type { HostedProvider, PbxProvider } from './provider.ts';
+import type { DirectProvider, HostedProvider, PbxProvider } from './provider.ts';
 
 export const CONNECTIVITY = ['api', 'sip'] as const;
 export type Connectivity = (typeof CONNECTIVITY)[number];
@@ -22,7 +22,7 @@ const ignored = {
 };
 
 type Credentials<
-  Name extends ProviderName,
+  Name extends ConfiguredProviderName,
   Fields extends Readonly<Record<string, z.ZodType>>,
 > = ReturnType<typeof credentialsOf<Name, Fields>>;
 
@@ -56,13 +56,13 @@ export interface ProviderFacts<Field extends string = string> {
 
 /** A provider as the registry has it, whichever it is. */
 export interface ProviderDefinition extends ProviderFacts {
-  name: ProviderName;
+  name: ConfiguredProviderName;
   fields: Readonly<Record<string, z.ZodType>>;
 }
 
 /** A provider as its provider.ts declares it. `create` builds what is not declared. */
 type Declaration<
-  Name extends ProviderName,
+  Name extends ConfiguredProviderName,
   Fields extends Readonly<Record<string, z.ZodType>>,
   Options,
   Provider extends HostedProvider | PbxProvider,
@@ -74,7 +74,7 @@ type Declaration<
 
 /** Defines a provider that reports its calls by webhooks. */
 export function defineProvider<
-  const Name extends ProviderName,
+  const Name extends ConfiguredProviderName,
   const Fields extends Readonly<Record<string, z.ZodType>>,
   Options,
 >(declared: Declaration<Name, Fields, Options, HostedProvider>) {
@@ -89,7 +89,7 @@ export function defineProvider<
 
 /** Defines a provider that reports its calls over connections which the gateway holds. */
 export function definePbx<
-  const Name extends ProviderName,
+  const Name extends ConfiguredProviderName,
   const Fields extends Readonly<Record<string, z.ZodType>>,
   Options,
 >(declared: Declaration<Name, Fields, Options, PbxProvider>) {
@@ -102,8 +102,24 @@ export function definePbx<
   };
 }
 
+/** Defines a provider whose callers connect to us directly. It has no configuration, and no form for one. */
+export function defineDirect<const Name extends ProviderName>(declared: {
+  name: Name;
+  displayName: string;
+  capabilities: DirectProvider['capabilities'];
+  create: () => Omit<DirectProvider, 'name' | 'capabilities'>;
+}) {
+  const { name, displayName, capabilities, create } = declared;
+  return {
+    name,
+    displayName,
+    kind: 'direct' as const,
+    create: (): DirectProvider => ({ name, capabilities, ...create() }),
+  };
+}
+
 function definitionOf<
-  const Name extends ProviderName,
+  const Name extends ConfiguredProviderName,
   const Fields extends Readonly<Record<string, z.ZodType>>,
 >(
   { name, fields, schema, patch }: Credentials<Name, Fields>,

@@ -1,7 +1,7 @@
 // The interface of a telephony provider. Providers declare capabilities; code outside a provider's folder never
 // depends on its name.
 
-import type { CallStatus, ProviderName } from '../../model/provider.ts';
+import type { CallStatus, ConfiguredProviderName, ProviderName } from '../../model/provider.ts';
 import type { ProviderInspection } from './inspection.ts';
 import type { MediaProtocol } from './media-protocol.ts';
 import type { Pbx, WarmTransfer } from './pbx.ts';
@@ -14,6 +14,9 @@ export interface ProviderCapabilities {
   digitsOut: 'request' | 'tones';
   /** Whether the call ends when either side closes its media connection. If not, it must be hung up. */
   closeEndsCall: boolean;
+  /** What becomes of a call whose media end although it goes on, as when the process with the media dies: the provider
+   *  asks at `AnswerRequest.resumeUrl`, the call stays without media until we connect them again, or it ends. */
+  afterMedia: 'asks' | 'stays' | 'ends';
   /** Whether a dial may be sent again after an unclear answer: the provider places the same `runId` once. */
   idempotentDial: boolean;
   /** Whether the provider signals the caller's keys; if not, in-band DTMF detection finds them in the audio. */
@@ -249,6 +252,12 @@ export interface AnswerRequest {
    *  used. */
   statusUrl: string;
   answeredByUrl: string;
+  /** URL at which a provider with `afterMedia: 'asks'` requests what to do when the media have ended. Undefined: the call
+   *  ends with its media. */
+  resumeUrl?: string | undefined;
+  /** Set when the media are connected again, to a value of its own each time: a provider carries out the first of equal
+   *  commands only. */
+  resumption?: string | undefined;
 }
 
 /** How a call is connected or refused. */
@@ -288,6 +297,8 @@ export interface ProviderWebhook {
   reject(reason: RejectReason, callId: string | null): CallAction;
   /** The empty success reply to an event. */
   acknowledge(): WebhookReply;
+  /** Ends the call that asks at `AnswerRequest.resumeUrl`. Present with `afterMedia: 'asks'`. */
+  endAfterMedia?(): WebhookReply;
   /** The document of a transfer, if `request` fetches one from `TransferTarget.documentUrl`. */
   transferDocument?(request: ProviderRequest): WebhookReply | undefined;
 }
@@ -311,8 +322,8 @@ export interface CallbackRoutes {
   account: readonly string[];
 }
 
-interface AnyProvider {
-  readonly name: ProviderName;
+interface AnyProvider<Name extends ProviderName = ConfiguredProviderName> {
+  readonly name: Name;
   readonly capabilities: ProviderCapabilities;
   /** The number in the provider's request format. */
   formatAddress(addressNormalized: string): string;
@@ -333,7 +344,21 @@ export interface PbxProvider extends AnyProvider {
   readonly pbx: Pbx;
 }
 
-export type TelephonyProvider = HostedProvider | PbxProvider;
+/** The call of a media socket. */
+export interface DirectCall {
+  runId: string;
+}
+
+/** A provider without an account between: callers open their media sockets to us, by a token that the API has given
+ *  them. A call is its socket. */
+export interface DirectProvider extends AnyProvider<ProviderName> {
+  /** Creates the protocol of one socket. */
+  createMedia(call: DirectCall): MediaProtocol;
+  /** Time in which a caller whose socket broke may open another one for the same call, in milliseconds. */
+  readonly returnMs: number;
+}
+
+export type TelephonyProvider = HostedProvider | PbxProvider | DirectProvider;
 
 /** The hosted provider that seems to have sent this webhook, in the order of the registry: some use each other's
  *  fields. */
@@ -346,6 +371,14 @@ export function recognisedBy(
 
 export function isHosted(provider: TelephonyProvider): provider is HostedProvider {
   return 'webhook' in provider;
+}
+
+export function isPbx(provider: TelephonyProvider): provider is PbxProvider {
+  return 'pbx' in provider;
+}
+
+export function isDirect(provider: TelephonyProvider): provider is DirectProvider {
+  return 'returnMs' in provider;
 }
 
 /** Time that a provider waits which does not document it. */

@@ -73,7 +73,7 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
     this.#delivery.dropMarks();
   }
 
-  close(reason: 'over' | 'unwanted'): void {
+  close(reason: 'over' | 'unwanted' | 'taken'): void {
     this.#delivery.stop();
     if (reason === 'over') this.#socket.close(CLOSE.normal, '');
     else this.#socket.close(CLOSE.goingAway, 'the call is over');
@@ -114,6 +114,7 @@ export class SocketMediaSession implements MediaSession, MediaSocketListener {
 
 /** Close codes that the transport uses for a fault of its peer. */
 const FAULT_CODES: readonly number[] = [
+  CLOSE.idle,
   CLOSE.policy,
   CLOSE.tooBig,
   CLOSE.protocol,
@@ -126,6 +127,7 @@ function closedBy(code: number, reason: string): MediaEvent {
     const error = new Error(`the media socket failed: ${reason}`);
     return { type: 'closed', reason: 'fault', error };
   }
+  if (code === CLOSE.broken) return { type: 'closed', reason: 'lost' };
   if (!FAULT_CODES.includes(code) || !isErrorCode(reason)) {
     return { type: 'closed', reason: 'ended' };
   }

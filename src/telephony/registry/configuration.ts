@@ -2,11 +2,11 @@
 // masking of secrets. Source: specification §2.2, contract §2 and §4.
 
 import { z } from 'zod';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName, ProviderName } from '../../model/provider.ts';
 import { isObject } from '../../std/json.ts';
 import type { Random } from '../../std/random.ts';
 import { type FieldFacts, type FieldOption, factsOf } from '../provider/configuration-fields.ts';
-import type { Connectivity } from '../provider/provider-definition.ts';
+import type { Connectivity, ProviderDefinition } from '../provider/provider-definition.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import { definitionOf, definitions } from './registry.ts';
 
@@ -60,7 +60,7 @@ export interface ProviderField {
 
 /** One provider's form. Wire shape of the contract (§4.1). */
 export interface ProviderMetadata {
-  provider: ProviderName;
+  provider: ConfiguredProviderName;
   display_name: string;
   connectivity: Connectivity;
   fields: ProviderField[];
@@ -97,7 +97,7 @@ function formField(name: string, field: z.ZodType): ProviderField | undefined {
   );
 }
 
-const secretFields = new Map<ProviderName, readonly string[]>(
+const secretFields = new Map<ConfiguredProviderName, readonly string[]>(
   providerMetadata.map(({ provider, fields }) => [
     provider,
     [
@@ -108,34 +108,41 @@ const secretFields = new Map<ProviderName, readonly string[]>(
 );
 
 /** The fields that are masked in responses, nested ones as dotted paths. */
-export function secretFieldsOf(provider: ProviderName): readonly string[] {
+export function secretFieldsOf(provider: ConfiguredProviderName): readonly string[] {
   return secretFields.get(provider) ?? [];
 }
 
+/** How calls of the provider come; `api` for one without a configuration. */
 export function connectivityOf(provider: ProviderName): Connectivity {
-  return definitionOf(provider).connectivity;
+  return definitions.find(({ name }) => name === provider)?.connectivity ?? 'api';
 }
 
 /** Values that the gateway stores in addition when a configuration is created. */
-export function mintCredentials(provider: ProviderName, random: Random): ProviderCredentials {
+export function mintCredentials(
+  provider: ConfiguredProviderName,
+  random: Random,
+): ProviderCredentials {
   return definitionOf(provider).mintKeys?.(random) ?? {};
 }
 
 /** Whether calls require a number of the configuration as the caller. Contract §4.1. */
 export function needsCallerId(provider: ProviderName): boolean {
-  return definitionOf(provider).callerIdOptional !== true;
+  const definition: ProviderDefinition | undefined = definitions.find(
+    ({ name }) => name === provider,
+  );
+  return definition?.callerIdOptional !== true;
 }
 
 /** The schema of trunk settings; undefined where the provider has no trunks. */
 export function trunkSettingsOf(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
 ): z.ZodType<Record<string, unknown>> | undefined {
   return definitionOf(provider).trunkSettings;
 }
 
 /** The account's identifier in webhooks, or null if they have none or it is unknown. */
 export function accountIdOf(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   credentials: ProviderCredentials,
 ): string | null {
   const field = definitionOf(provider).accountIdField;
@@ -144,13 +151,14 @@ export function accountIdOf(
 }
 
 /** The fields that verify webhooks, of providers that have one beside their credentials. */
-export const webhookKeys: readonly { provider: ProviderName; field: string }[] = providerMetadata
-  .map(({ provider }) => ({ provider, field: definitionOf(provider).webhookKeyField ?? '' }))
-  .filter(({ field }) => field !== '');
+export const webhookKeys: readonly { provider: ConfiguredProviderName; field: string }[] =
+  providerMetadata
+    .map(({ provider }) => ({ provider, field: definitionOf(provider).webhookKeyField ?? '' }))
+    .filter(({ field }) => field !== '');
 
 /** The field that verifies webhooks, if the credentials lack it. */
 export function missingWebhookKey(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   credentials: ProviderCredentials,
 ): string | undefined {
   const field = definitionOf(provider).webhookKeyField;
@@ -159,7 +167,7 @@ export function missingWebhookKey(
 
 /** Addresses of an account to which the gateway connects, by field. */
 export function addressesOf(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   credentials: ProviderCredentials,
 ): { field: string; url: string }[] {
   return definitionOf(provider).addressFields.flatMap((field) => {
@@ -181,7 +189,7 @@ export function maskSecret(secret: string): string {
 
 /** Stored credentials as clients see them: known keys only, secrets masked. A copy. */
 export function maskCredentials(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   credentials: ProviderCredentials,
 ): ProviderCredentials {
   const { fields, readableKeys = [] } = definitionOf(provider);
@@ -198,7 +206,7 @@ export function maskCredentials(
 /** `incoming` with every secret that equals the mask of its stored value replaced by that value. A copy;
  *  anything else is a new secret. */
 export function restoreMasked(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   incoming: ProviderCredentials,
   stored: ProviderCredentials,
 ): ProviderCredentials {
@@ -217,7 +225,7 @@ const MASK = /^\*{4,}.{0,4}$/s;
 /** The first secret that is a mask of another secret than the stored one: the client read it before a change, or as
  *  another user. */
 export function staleMask(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   incoming: ProviderCredentials,
   stored: ProviderCredentials,
 ): string | undefined {
@@ -232,7 +240,7 @@ export function staleMask(
 /** The field that a change points elsewhere without sending the secret that would go there; undefined for a safe
  *  change. */
 export function misdirected(
-  provider: ProviderName,
+  provider: ConfiguredProviderName,
   incoming: ProviderCredentials,
   stored: ProviderCredentials,
 ): { field: string; secret: string } | undefined {

@@ -2,16 +2,20 @@
 
 import type { Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
-import type { ProviderName } from '../../model/provider.ts';
+import type { ConfiguredProviderName, ProviderName } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
 import type { PacketMedia } from '../ari/media/packet-transports.ts';
 import { ariProvider } from '../ari/provider.ts';
 import { cloudonixProvider } from '../cloudonix/provider.ts';
 import { plivoProvider } from '../plivo/provider.ts';
+import type { ProcessIdentity } from '../provider/pbx.ts';
 import {
+  type DirectProvider,
   type HostedProvider,
+  isDirect,
   isHosted,
+  isPbx,
   type PbxProvider,
   type TelephonyProvider,
 } from '../provider/provider.ts';
@@ -21,8 +25,9 @@ import { telnyxProvider } from '../telnyx/provider.ts';
 import { twilioProvider } from '../twilio/provider.ts';
 import { vobizProvider } from '../vobiz/provider.ts';
 import { vonageProvider } from '../vonage/provider.ts';
+import { webProvider } from '../web/provider.ts';
 
-/** Every provider, once, in the order of their names. */
+/** Every provider with a configuration, once, in the order of their names. */
 export const definitions = [
   ariProvider,
   cloudonixProvider,
@@ -33,12 +38,16 @@ export const definitions = [
   vonageProvider,
 ] as const;
 
+/** Providers whose callers connect to us directly, and that need no configuration. */
+export const directProviders = [webProvider] as const;
+
 export interface Providers {
   /** Undefined for a provider that this version does not support. */
   byName(name: ProviderName): TelephonyProvider | undefined;
   /** At most one provider recognises a webhook: a provider that has the fields of another is known by its own headers. */
   readonly hosted: readonly HostedProvider[];
   readonly pbx: readonly PbxProvider[];
+  readonly direct: readonly DirectProvider[];
 }
 
 /** Creates all providers. To be called once, by main: connections to PBXs live in them. */
@@ -49,15 +58,18 @@ export function createProviders(options: {
   packets?: PacketMedia;
   /** Addresses where accounts and PBXs may be. Default: the rules for closed sign-up. */
   egress?: Egress;
+  /** This process among those of all gateways. */
+  identity?: ProcessIdentity;
   /** Log for events that belong to no call and no connection. */
   log?: Log;
 }): Providers {
-  return providersOf(definitions.map((each) => each.create(options)));
+  const direct = directProviders.map((each) => each.create());
+  return providersOf([...definitions.map((each) => each.create(options)), ...direct]);
 }
 
 /** A separate instance, such as for one call whose requests are observed. Undefined for a PBX. */
 export function createHostedProvider(
-  name: ProviderName,
+  name: ConfiguredProviderName,
   options: HostedOptions,
 ): HostedProvider | undefined {
   const definition = definitions.find((each) => each.name === name);
@@ -76,6 +88,7 @@ export function providersOf(all: readonly TelephonyProvider[]): Providers {
   return {
     byName: (name) => byName.get(name),
     hosted: all.filter(isHosted),
-    pbx: all.filter((provider) => 'pbx' in provider),
+    pbx: all.filter(isPbx),
+    direct: all.filter(isDirect),
   };
 }

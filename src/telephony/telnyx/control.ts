@@ -148,10 +148,11 @@ export async function connectCall(
   request: AnswerRequest,
   { credentials, signal }: { credentials: ProviderCredentials; signal: AbortSignal },
 ): Promise<void> {
-  const { callId, runId, isAnswered, mediaUrl, statusUrl } = request;
+  const { callId, runId, isAnswered, mediaUrl, statusUrl, resumption } = request;
+  const streamId = resumption === undefined ? `stream-${callId}` : `stream-${callId}-${resumption}`;
   const settings = { ...streamSettings(mediaUrl), client_state: clientState(runId) };
   const wanted = isAnswered
-    ? command(callId, 'streaming_start', { ...settings, command_id: `stream-${callId}` }, 'answer')
+    ? command(callId, 'streaming_start', { ...settings, command_id: streamId }, 'answer')
     : command(
         callId,
         'answer',

@@ -23,6 +23,7 @@ export const telnyxProvider = defineProvider({
     answerStyle: 'command',
     digitsOut: 'request',
     closeEndsCall: false,
+    afterMedia: 'stays',
     idempotentDial: true,
     webhookProof: 'full',
     digitsIn: true,

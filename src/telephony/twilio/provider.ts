@@ -24,6 +24,7 @@ export const twilioProvider = defineProvider({
     answerStyle: 'document',
     digitsOut: 'tones',
     closeEndsCall: true,
+    afterMedia: 'asks',
     idempotentDial: false,
     webhookProof: 'full',
     digitsIn: true,

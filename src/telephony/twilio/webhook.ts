@@ -7,7 +7,12 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
-import { rejectDocument, streamDocument, xmlReply } from '../twiml/twiml-documents.ts';
+import {
+  hangUpDocument,
+  rejectDocument,
+  streamDocument,
+  xmlReply,
+} from '../twiml/twiml-documents.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Twilio sends about 40 short ones. */
 const RAW_FIELDS_MAX = 100;
@@ -46,7 +51,8 @@ export const twilioWebhook: ProviderWebhook = {
   verify: isSigned,
   verifyUpgrade: isSigned,
   parse,
-  answer: ({ mediaUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl)) }),
+  answer: ({ mediaUrl, resumeUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl, resumeUrl)) }),
+  endAfterMedia: () => xmlReply(hangUpDocument()),
   reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),
   acknowledge: () => ({
     status: 200,

@@ -10,11 +10,20 @@ function document(verbs: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?><Response>${verbs}</Response>`;
 }
 
-/** Connects the call to our media socket; when that closes, the provider hangs up at once. `mediaUrl` must have no
- *  query: Twilio would drop it. */
-export function streamDocument(mediaUrl: string): string {
+/** Connects the call to our media socket; when that closes, the provider asks at `resumeUrl`, or without one hangs up
+ *  at once. `mediaUrl` must have no query: Twilio would drop it. */
+export function streamDocument(mediaUrl: string, resumeUrl?: string): string {
   assert(/^wss?:\/\/[^?#]+$/.test(mediaUrl), 'a media URL without a query');
-  return document(`<Connect><Stream url="${escapeXml(mediaUrl)}"/></Connect><Hangup/>`);
+  const after =
+    resumeUrl === undefined
+      ? '<Hangup/>'
+      : `<Redirect method="POST">${escapeXml(resumeUrl)}</Redirect>`;
+  return document(`<Connect><Stream url="${escapeXml(mediaUrl)}"/></Connect>${after}`);
+}
+
+/** Ends the call. */
+export function hangUpDocument(): string {
+  return document('<Hangup/>');
 }
 
 const sentences: Readonly<Record<RejectReason, string | null>> = {

@@ -22,6 +22,7 @@ export const vobizProvider = defineProvider({
     answerStyle: 'document',
     digitsOut: 'request',
     closeEndsCall: true,
+    afterMedia: 'asks',
     idempotentDial: false,
     webhookProof: 'url-only',
     digitsIn: false, // Not documented; signalled keys are accepted nevertheless.

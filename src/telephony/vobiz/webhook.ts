@@ -6,6 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { eventOf } from '../plivo-xml/call-fields.ts';
 import {
   acknowledgement,
+  hangUpReply,
   rejectReply,
   streamReply,
   transferReply,
@@ -32,7 +33,8 @@ export const vobizWebhook: ProviderWebhook = {
   nonceOf,
   // Indian numbers may have national form.
   parse: (request) => eventOf(request, { provider: 'vobiz', toCountry: 'IN' }),
-  answer: ({ mediaUrl }) => ({ reply: streamReply(mediaUrl, STREAM) }),
+  answer: (request) => ({ reply: streamReply(request, STREAM) }),
+  endAfterMedia: hangUpReply,
   reject: (reason) => ({ reply: rejectReply(reason) }),
   acknowledge: acknowledgement,
   transferDocument: ({ url }) => transferReply(url),

@@ -2,21 +2,30 @@
 // action. No action hangs up or plays a busy tone: a document has at least one action, and the call ends with the last
 // one. Source: developer.vonage.com/en/voice/voice-api/ncco-reference
 
+import type { AnswerRequest } from '../provider/provider.ts';
+
 /** Samples per second of the media socket, both ways, as on a telephone line. */
 const RATE_HZ = 8_000;
 
 export type Ncco = readonly Record<string, unknown>[];
 
 /** Connects the call to our media socket. The socket's first message contains `callId`: the socket is a leg of its own,
- *  with another id. `callS`: Vonage's longest call in seconds. */
-export function mediaDocument(mediaUrl: string, callId: string, callS: number): Ncco {
+ *  with another id. When the media end, Vonage asks at `resumeUrl`, whose answer may be a further document. `callS`:
+ *  Vonage's longest call in seconds. */
+export function mediaDocument(
+  { mediaUrl, callId, resumeUrl }: Pick<AnswerRequest, 'mediaUrl' | 'callId' | 'resumeUrl'>,
+  callS: number,
+): Ncco {
   const endpoint = {
     type: 'websocket',
     uri: mediaUrl,
     'content-type': `audio/l16;rate=${RATE_HZ}`,
     headers: { call_uuid: callId },
   };
-  return [{ action: 'connect', limit: callS, endpoint: [endpoint] }];
+  const connect = { action: 'connect', limit: callS, endpoint: [endpoint] };
+  if (resumeUrl === undefined) return [connect];
+  const ask = { action: 'notify', payload: { call_uuid: callId }, eventUrl: [resumeUrl] };
+  return [connect, { ...ask, eventMethod: 'POST' }];
 }
 
 export function sayDocument(sentence: string): Ncco {

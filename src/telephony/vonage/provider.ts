@@ -32,6 +32,7 @@ export const vonageProvider = defineProvider({
     digitsOut: 'request',
     // The media socket is a leg of its own.
     closeEndsCall: false,
+    afterMedia: 'asks',
     idempotentDial: false,
     webhookProof: 'full',
     digitsIn: true,

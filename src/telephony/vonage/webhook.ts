@@ -58,7 +58,9 @@ export const vonageWebhook: ProviderWebhook = {
   verify: isSigned,
   nonceOf: (request) => claimsOf(request)?.jti,
   parse,
-  answer: ({ mediaUrl, callId }) => ncco(mediaDocument(mediaUrl, callId, VONAGE_CALL_S_MAX)),
+  answer: (request) => ncco(mediaDocument(request, VONAGE_CALL_S_MAX)),
+  // The call ends with its document, which has no action left.
+  endAfterMedia: () => ncco([]).reply,
   reject: (reason) => ncco(sayDocument(sentences[reason])),
   acknowledge: () => ({ status: 200, contentType: 'application/json', body: '{"status":"ok"}' }),
 };

@@ -21,14 +21,31 @@ export interface RtpPorts {
   close(): void;
 }
 
+/** A range of ports, both ends included. */
+export interface PortBounds {
+  first: number;
+  last: number;
+}
+
 export interface RtpOptions {
   /** Address to listen on. */
   host: string;
-  /** Range of ports, both ends included. */
-  ports: { first: number; last: number };
+  ports: PortBounds;
   clock: Clock;
   random: Random;
   log: Log;
+}
+
+/** The ports of the `nth` of `count` processes, counted from 1: none tries a port of another. All of them where there are
+ *  fewer ports than processes. */
+export function shareOfPorts(
+  { first, last }: PortBounds,
+  { nth, count }: { nth: number; count: number },
+): PortBounds {
+  const each = Math.floor((last - first + 1) / count);
+  if (each === 0) return { first, last };
+  const from = first + (nth - 1) * each;
+  return { first: from, last: nth === count ? last : from + each - 1 };
 }
 
 export function createRtpPorts(options: RtpOptions): RtpPorts {

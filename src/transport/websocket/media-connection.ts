@@ -8,6 +8,7 @@ import type { Log } from '../../log.ts';
 import { mediaFaults } from '../../metrics/metrics.ts';
 import type { BatchedReads, SocketKernel } from '../../runtime/direct-socket.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
+import { SlidingDeadline } from '../../std/sliding-deadline.ts';
 import { CLOSE, type MediaSocket, type MediaSocketListener } from '../media-socket.ts';
 import { RateLimiter } from '../rate-limit.ts';
 import { type WebsocketListener, WebsocketStream } from './websocket-stream.ts';
@@ -26,6 +27,8 @@ export interface MediaLimits {
   bufferedBytesMax: number;
   /** Deadline from the upgrade to the first message. */
   firstMessageMs: number;
+  /** Longest time without a message. Undefined: only pings show that the peer is there. */
+  idleMs?: number | undefined;
   /** Interval of pings, and deadline for the answer to one. */
   pingMs: number;
   pongMs: number;
@@ -96,6 +99,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   /** Whether anything arrived since the last ping. */
   #alive = true;
   #silence: Timer;
+  readonly #idle: SlidingDeadline;
   #keepalive: Timer;
   #teardown: Timer | undefined;
 
@@ -111,6 +115,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
       bytesPerSecondMax: limits.bytesPerSecondMax / CONTROL_SHARE,
     });
     this.#silence = clock.after(limits.firstMessageMs, () => this.#fail('MEDIA_SILENT'));
+    this.#idle = new SlidingDeadline(clock, () => this.#fail('MEDIA_SILENT', CLOSE.idle));
     this.#keepalive = clock.after(limits.pingMs, () => this.#ping());
     const { messageBytesMax } = limits;
     this.#ws = new WebsocketStream({ ...options, messageBytesMax, listener: this });
@@ -206,6 +211,7 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
     if (this.#ended !== undefined) return;
     this.#ended = this.#ending ?? { code, reason };
     this.#silence.cancel();
+    this.#idle.clear();
     this.#keepalive.cancel();
     this.#teardown?.cancel();
     this.#early = [];
@@ -216,6 +222,8 @@ export class MediaConnection implements MediaSocket, WebsocketListener {
   #received(bytes: number): boolean {
     this.#alive = true;
     this.#silence.cancel();
+    const { idleMs } = this.#limits;
+    if (idleMs !== undefined && this.#taking) this.#idle.set(idleMs);
     return this.#withinRate(this.#rate, bytes);
   }
 

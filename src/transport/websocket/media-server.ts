@@ -17,20 +17,11 @@ import {
   type MediaSocketListener,
   type SocketArrival,
 } from '../media-socket.ts';
-import { MEDIA_PATH as PREFIX } from '../media-token.ts';
+import { isWebMedia, type MediaPath, mediaPathOf, MEDIA_PATH as PREFIX } from '../media-token.ts';
 import { UnadmittedSockets } from '../unadmitted-sockets.ts';
 import { refuseUpgrade } from '../upgrade-refusal.ts';
 import { DEFAULT_MEDIA_LIMITS, MediaConnection, type MediaLimits } from './media-connection.ts';
 import { answerUpgrade } from './websocket-handshake.ts';
-
-/** Parts of a media URL's path, unchecked. */
-export interface MediaPath {
-  workflowId: string;
-  organizationId: string;
-  runId: string;
-  /** Empty if the path ends before it. */
-  token: string;
-}
 
 /** Decision on a socket. `accept` is called exactly once, even if the peer has left meanwhile: then `onClose` follows
  *  at once. `refuse` is a close code of the contract. */
@@ -59,9 +50,21 @@ export interface MediaServerOptions {
   endpoints?: ReadonlyMap<string, MediaEndpoint>;
   /** Budget of unadmitted sockets. Default: one of its own, without known PBXs. */
   unadmitted?: UnadmittedSockets;
+  /** Origins whose pages may open sockets of browsers, as `https://example.com`, in addition to pages of the same host.
+   *  Default: none. */
+  origins?: readonly string[] | undefined;
   /** Determines the client. Default: the peer's address; headers of proxies are ignored. */
   clientOf?: ClientOf;
 }
+
+/** Limits of a browser's socket in addition to `MediaLimits`: messages of 20 ms, and a few others. Their mean is half of
+ *  `messagesPerSecondMax`; a stalled network catches up beyond it. */
+const WEB_LIMITS: Partial<MediaLimits> = {
+  messageBytesMax: 4 * 1024,
+  messagesPerSecondMax: 120,
+  bytesPerSecondMax: 96 * 1024,
+  idleMs: 10_000,
+};
 
 /** Path for sockets whose first message names their call. */
 export interface MediaEndpoint {
@@ -80,10 +83,6 @@ export interface MediaServer {
   readonly open: number;
 }
 
-/** Longest path: three ids and a token. */
-const PATH_MAX = 512;
-const PATH = /^([\w-]{1,64})\/([\w-]{1,64})\/([\w-]{1,64})(?:\/([\w-]{1,256}))?\/?$/;
-
 export function createMediaServer(options: MediaServerOptions): MediaServer {
   return new WebsocketMediaServer(options);
 }
@@ -92,6 +91,8 @@ class WebsocketMediaServer implements MediaServer {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #limits: MediaLimits;
+  readonly #webLimits: MediaLimits;
+  readonly #origins: readonly string[];
   readonly #kernel: SocketKernel | undefined;
   readonly #authorize: AuthorizeMedia;
   readonly #isExpected: (path: MediaPath) => boolean;
@@ -108,6 +109,8 @@ class WebsocketMediaServer implements MediaServer {
     this.#log = options.log;
     this.#clock = options.clock;
     this.#limits = { ...DEFAULT_MEDIA_LIMITS, ...options.limits };
+    this.#webLimits = { ...DEFAULT_MEDIA_LIMITS, ...WEB_LIMITS, ...options.limits };
+    this.#origins = options.origins ?? [];
     this.#kernel = options.kernel;
     this.#authorize = options.authorize;
     this.#isExpected = options.isExpected ?? (() => false);
@@ -123,14 +126,19 @@ class WebsocketMediaServer implements MediaServer {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
     const url = request.url ?? '';
     const path = url.split('?', 1)[0] ?? '';
-    if (!path.startsWith(PREFIX)) return false;
+    const isWeb = isWebMedia(request);
+    if (!isWeb && !path.startsWith(PREFIX)) return false;
     const admitted = this.#connections.size - this.#waiting.size;
     // At its limit or stopping, the gateway answers so that the provider may try another one.
     if (this.#draining || admitted >= this.#limits.socketsMax) {
       refuseUpgrade(socket, '503 Service Unavailable');
       return true;
     }
-    const named = this.#named(path);
+    if (isWeb && !this.#isOwnPage(request)) {
+      refuseUpgrade(socket, '403 Forbidden');
+      return true;
+    }
+    const named = isWeb ? undefined : this.#named(path);
     if (named?.endpoint.isInUse(named.application) === false) {
       refuseUpgrade(socket, '404 Not Found');
       return true;
@@ -155,6 +163,12 @@ class WebsocketMediaServer implements MediaServer {
     return drained;
   }
 
+  /** Whether the page is one of the gateway's own or of the known origins. What sends no origin is no browser. */
+  #isOwnPage({ headers: { origin, host } }: IncomingMessage): boolean {
+    if (origin === undefined || this.#origins.includes(origin)) return true;
+    return host !== undefined && [`http://${host}`, `https://${host}`].includes(origin);
+  }
+
   /** Endpoint of a path that names no run. */
   #named(path: string): { endpoint: MediaEndpoint; application: string | undefined } | undefined {
     const [word = '', application, ...more] = path.slice(PREFIX.length).split('/');
@@ -172,12 +186,12 @@ class WebsocketMediaServer implements MediaServer {
       kernel: this.#kernel,
       log: this.#log,
       clock: this.#clock,
-      limits: this.#limits,
+      limits: isWebMedia(request) ? this.#webLimits : this.#limits,
       onClosed: () => this.#forget(connection),
     });
     this.#connections.add(connection);
     mediaSockets.inc();
-    const path = endpoint === undefined ? parsePath(request.url ?? '') : undefined;
+    const path = endpoint === undefined ? mediaPathOf(request) : undefined;
     if (path === undefined || !this.#isExpected(path)) {
       const leave = this.#unadmitted.enter(client, () => connection.evict());
       this.#waiting.set(connection, leave);
@@ -238,15 +252,6 @@ function remoteAddressOf(socket: Duplex): string | undefined {
 
 function forwardedIn({ headers }: IncomingMessage): string | undefined {
   return [headers['x-forwarded-for'] ?? []].flat().join(',');
-}
-
-function parsePath(url: string): MediaPath | undefined {
-  const path = url.split('?', 1)[0] ?? '';
-  if (path.length > PATH_MAX) return undefined;
-  const parts = PATH.exec(path.slice(PREFIX.length));
-  if (parts === null) return undefined;
-  const [, workflowId = '', organizationId = '', runId = '', token = ''] = parts;
-  return { workflowId, organizationId, runId, token };
 }
 
 function singleHeaders(request: IncomingMessage): Record<string, string | undefined> {

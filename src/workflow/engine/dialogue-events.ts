@@ -1,8 +1,9 @@
 // The engine's input and output. The engine is pure: every fact from outside (time, words, a model's answer) is an
 // event, every request to the outside is an action.
 
-import type { CallEventBody, TurnSource, UtteranceKind } from '../../model/call-event.ts';
+import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
+import type { TransferFailure, TurnSource } from '../../model/engine-input.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
 import type { LlmMessage, LlmTool, LlmToolCall, VendorPart } from '../../model/llm-message.ts';
 import type { Direction } from '../../model/provider.ts';
@@ -31,12 +32,17 @@ export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
   | { type: 'extracted'; extractionId: number; values: Record<string, unknown> }
   | { type: 'extraction-failed'; extractionId: number; code: string }
   /** The reply to a `call-out`, with any status: the JSON of its body, or its text. */
-  | { type: 'called-out'; toolRunId: number; status: number; data: unknown }
+  | ({ type: 'called-out'; toolRunId: number; status: number; data: unknown } & Logged)
   /** No reply came. `error` is for the model, without addresses and secrets. */
-  | { type: 'call-out-failed'; toolRunId: number; isLate: boolean; error: string }
+  | ({ type: 'call-out-failed'; toolRunId: number; isLate: boolean; error: string } & Logged)
   /** The caller is connected with the destination; this call has no media any more. */
   | { type: 'transferred'; toolRunId: number }
-  | { type: 'transfer-failed'; toolRunId: number; reason: TransferFailure; message: string }
+  | ({
+      type: 'transfer-failed';
+      toolRunId: number;
+      reason: TransferFailure;
+      message: string;
+    } & Logged)
   /** The caller has waited in silence for the agent's next words: a model, a tool or a voice is slow. */
   | { type: 'waiting' }
   /** The parties were disconnected for a while, and are connected again. */
@@ -45,6 +51,8 @@ export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
   | { type: 'keys-only' }
   /** The recogniser of another node understands the caller. */
   | { type: 'recognition-restored' }
+  /** The call goes on in another process than before: what was in progress is lost. */
+  | { type: 'resumed' }
   /** Neither side has spoken for the configured time. */
   | { type: 'idle' }
   /** The call is about to reach its longest duration. `text`: the author's words for it; may be empty. */
@@ -57,6 +65,11 @@ export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
   /** The recogniser has returned all words of a caller who has left. */
   | { type: 'last-words-complete' }
 );
+
+/** Set in a replay: the function's result as the run's log has it, from which the log leaves out what it was made of. */
+interface Logged {
+  result?: string;
+}
 
 /** An event whose time, and whether the caller speaks, are set by its receiver. */
 export type UntimedEvent<E> = E extends DialogueEvent ? Omit<E, 'at'> : never;
@@ -106,18 +119,3 @@ export type DialogueAction =
   | { type: 'log'; body: CallEventBody }
   /** End the call now; all utterances were played. */
   | { type: 'end'; reason: EndReason };
-
-/** Why a transfer failed, before or at the provider. */
-export type TransferFailure =
-  | 'no_destination'
-  | 'provider_does_not_support_transfer'
-  | 'provider_does_not_support_warm_transfer'
-  | 'declined'
-  | 'provider_error'
-  | 'busy'
-  | 'no_answer'
-  | 'answering_machine'
-  | 'call_failed'
-  | 'timeout'
-  | 'execution_error'
-  | 'textchat_not_supported';

@@ -35,7 +35,12 @@ export function startClosing(
   state.phase = 'closing';
   state.endReason = reason;
   if (isWithdrawable) state.isWithdrawable = true;
-  state.waits.closing = wait(step, CLOSING_WAIT_MS_MAX);
+  restartClosing(step);
+}
+
+/** Closes again, after the wait was lost. */
+export function restartClosing(step: Step): void {
+  step.state.waits.closing = wait(step, CLOSING_WAIT_MS_MAX);
   endIfHeard(step);
 }
 

@@ -1,8 +1,8 @@
 // Dialogue state: the position in the conversation, as plain JSON that can be stored, sent and resumed. Only the
 // functions of workflow/ write to it, each time to a copy.
 
-import type { TurnSource } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
+import type { TurnSource } from '../../model/engine-input.ts';
 import type { LlmToolCall, VendorPart } from '../../model/llm-message.ts';
 import type { TransferAnnouncement } from '../tools/tool-type.ts';
 
@@ -172,6 +172,8 @@ export interface DialogueState {
   misheard?: number;
   /** Number of silences for which the caller has asked the agent to wait. Absent: none. */
   patience?: number;
+  /** Variables without a value that are in the run's log as faults. Absent: none. */
+  missing?: string[];
   /** Whether the caller has the keypad only. Absent: false. */
   keysOnly?: boolean;
   scripted: ScriptedState;

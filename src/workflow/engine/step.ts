@@ -1,13 +1,14 @@
 // One step of the engine in progress: a copy of the state that may be changed, and the actions so far. Only the
 // functions here create actions for speech and waiting.
 
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { DialogueLines } from '../../model/languages/languages.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
 import { isSayable } from '../../std/text/sayable.ts';
 import type { Graph, GraphNode } from '../graph/graph.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
-import { render } from '../variables/template.ts';
+import { pathsWithoutValue, render } from '../variables/template.ts';
 import type { FindClip, SpokenLine } from './clip-refs.ts';
 import type { DialogueAction } from './dialogue-events.ts';
 import { addEntry } from './history.ts';
@@ -15,6 +16,8 @@ import type { DialogueState } from './state.ts';
 
 /** Utterances in progress: a session that never reports one as finished must not make the state grow. */
 const SPEAKING_MAX = 50;
+/** Variables of one call that are noted as missing. */
+const MISSING_MAX = 20;
 
 /** The engine's own words in a node. */
 export interface Wording {
@@ -129,6 +132,21 @@ export function templateContext({
   };
 }
 
+/** Renders a text of the author. A variable without a value and without a default is noted in the run's log, once. */
 export function rendered(step: Step, template: string): string {
-  return render(template, templateContext(step.state), { now: step.at });
+  const context = templateContext(step.state);
+  for (const path of pathsWithoutValue(template, context)) noteMissing(step, path);
+  return render(template, context, { now: step.at });
+}
+
+/** Values that the call has yet to gather are not missing. */
+const GATHERED = /^(gathered_context|extracted_variables)\b/;
+
+function noteMissing(step: Step, path: string): void {
+  const { state } = step;
+  const known = state.missing ?? [];
+  if (GATHERED.test(path) || known.includes(path) || known.length >= MISSING_MAX) return;
+  state.missing = [...known, path];
+  const { code, message } = new GatewayError('VARIABLE_MISSING', { name: path.slice(0, 100) });
+  log(step, { type: 'fault', code, message, fatal: false });
 }

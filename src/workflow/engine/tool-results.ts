@@ -19,13 +19,13 @@ interface Called {
   name: string;
 }
 
-/** Replaces the placeholder by the result. */
+/** Replaces the placeholder by the result, or by its text. */
 export function finishToolCall(
   step: Step,
   { callId, name, toolRunId }: Called & { toolRunId: number },
-  result: Record<string, unknown>,
+  result: Record<string, unknown> | string,
 ): void {
-  const content = resultText(result);
+  const content = typeof result === 'string' ? result : resultText(result);
   const entry = step.state.history.findLast(
     (each) => each.role === 'tool' && each.toolRunId === toolRunId,
   );

@@ -8,6 +8,7 @@ import { hasTransitionLine } from '../engine/clip-lines.ts';
 import { abandonRequest } from '../engine/ending.ts';
 import { addEntry, messagesOf } from '../engine/history.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
+import { lastWords, sayAgainTo } from '../engine/resuming.ts';
 import type { GeneratePurpose } from '../engine/state.ts';
 import { currentNode, newId, newUtterance, rendered, type Step, say } from '../engine/step.ts';
 import { asksToWait, bePatient, promiseToWait } from '../engine/waiting.ts';
@@ -53,6 +54,18 @@ export const llmPolicy: DialoguePolicyHandler = {
 
   heard() {
     // The caller speaks next.
+  },
+
+  resume(step, lost) {
+    waitForCaller(step);
+    const { turns } = step.state;
+    const purpose = lost.request?.purpose;
+    if (purpose === 'opening') {
+      const instruction = turns === 0 ? SPEAK_FIRST : undefined;
+      generate(step, { purpose, kind: 'greeting', instruction });
+    } else if (purpose === 'reply' || sayAgainTo(step, lost, lastWords(step.state)) === null) {
+      generate(step, { purpose: 'reply', kind: 'reply' });
+    }
   },
 
   askIfPresent(step) {

@@ -74,7 +74,7 @@ export function toolResponded(step: Step, event: CalledOut): void {
   tools.pending = tools.pending.filter((each) => each !== call);
   tools.isAnswered = true;
   tools.isFaulty = (tools.isFaulty ?? true) && isFault(event);
-  finishToolCall(step, call, replyResult(offeredBy(step, call.name), event));
+  finishToolCall(step, call, event.result ?? replyResult(offeredBy(step, call.name), event));
   settle(step);
 }
 
@@ -85,12 +85,37 @@ export function transferFailed(
 ): void {
   const next = step.state.tools?.next;
   if (next?.what !== 'transfer' || next.toolRunId !== event.toolRunId) return;
-  const { reason, message } = event;
-  finishToolCall(step, next, { status: 'transfer_failed', reason, message });
+  const { reason, message, result } = event;
+  finishToolCall(step, next, result ?? { status: 'transfer_failed', reason, message });
   step.state.tools = null;
   if (step.state.phase === 'ending') endIfExtracted(step);
   else if (next.afterFaults !== undefined) handOverFailed(step, next.afterFaults);
   else generate(step, { purpose: 'reply', kind: 'reply' });
+}
+
+/** Ends the functions in progress after their process was lost: they may have been carried out, so that none is called
+ *  again, and the model learns that. False if there are none. */
+export function interruptTools(step: Step): boolean {
+  const { tools } = step.state;
+  if (tools === null) return false;
+  waitForCaller(step);
+  step.state.waits.announcement = null;
+  for (const call of tools.pending) finishToolCall(step, call, INTERRUPTED);
+  tools.pending = [];
+  tools.isAnswered = true;
+  const { next } = tools;
+  if (next.what === 'transfer') {
+    const message = 'The call was interrupted before the transfer was complete.';
+    finishToolCall(step, next, { status: 'transfer_failed', reason: 'interrupted', message });
+    tools.next = { what: 'reply' };
+    if (next.afterFaults !== undefined) {
+      step.state.tools = null;
+      handOverFailed(step, next.afterFaults);
+      return true;
+    }
+  }
+  settle(step);
+  return true;
 }
 
 /** The result if it is available at once; undefined if it comes later. */
@@ -167,6 +192,11 @@ function awaitResult(step: Step, callId: string): number {
   addEntry(step.state, { role: 'tool', callId, content: UNFINISHED, toolRunId });
   return toolRunId;
 }
+
+const INTERRUPTED: Result = {
+  status: 'error',
+  error: 'The call was interrupted before the result came. It is not known whether this was done.',
+};
 
 const MOVED_ON: Result = { status: 'error', error: 'The conversation has already moved on.' };
 

@@ -1,6 +1,6 @@
 // Confirmation: a certain value or choice counts at once; an uncertain one counts after the caller has said yes.
 
-import type { TurnSource } from '../../model/call-event.ts';
+import type { TurnSource } from '../../model/engine-input.ts';
 import { trustIn } from '../../model/word-trust.ts';
 import { mergeGathered } from '../engine/gathered-values.ts';
 import type { CallerTurnEvent } from '../engine/policy.ts';

@@ -3,6 +3,7 @@
 // traversal.ts moves on; this file joins them.
 
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
+import { sayAgainTo } from '../engine/resuming.ts';
 import { currentNode, say } from '../engine/step.ts';
 import { asksToWait, bePatient, promiseToWait } from '../engine/waiting.ts';
 import { confirmTurn } from './confirmation.ts';
@@ -13,6 +14,7 @@ import {
   handleNoMatch,
   questionNow,
   readMenu,
+  waitForInput,
 } from './traversal.ts';
 import { handleCallerTurn, isOwnPhrase } from './understanding.ts';
 
@@ -38,6 +40,13 @@ export const scriptedPolicy: DialoguePolicyHandler = {
 
   offerKeys(step) {
     readMenu(step, step.lines.keysOnly);
+  },
+
+  resume(step, lost) {
+    const { scripted } = step.state;
+    const utteranceId = sayAgainTo(step, lost, questionNow(step));
+    if (scripted.goOnAfter !== null) scripted.goOnAfter = utteranceId;
+    waitForInput(step);
   },
 
   askIfPresent(step) {

@@ -49,6 +49,15 @@ export function render(
   return (rendered + text.slice(from)).slice(0, RENDERED_CHARACTERS_MAX);
 }
 
+/** Paths of the placeholders that render as nothing: without a value and without a default. */
+export function pathsWithoutValue(template: string, context: Record<string, unknown>): string[] {
+  if (!template.includes('{{')) return [];
+  const missing = placeholders(template).filter(({ path, fallback }) => {
+    return fallback === undefined && !isBuiltIn(path) && written(valueAtPath(context, path)) === '';
+  });
+  return missing.map(({ path }) => path);
+}
+
 /** Every placeholder of a text, in its order. */
 export function placeholders(text: string): Placeholder[] {
   const scanner = new Scanner(text);

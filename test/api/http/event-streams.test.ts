@@ -16,6 +16,7 @@ class Queue implements EventFeed {
   readonly runIds = ['1'];
   place = '1:0';
   isOver = false;
+  isReported = true;
   reads = 0;
 
   read(): Promise<FeedMessage[]> {
@@ -47,12 +48,12 @@ function responseOf() {
   return { wire, response };
 }
 
-function begin(lifeMs = 3_600_000) {
+function begin(lifeMs = 3_600_000, areOthersReporting?: () => boolean) {
   const clock = new FakeClock();
   const feed = new Queue();
   const live = new LiveWatchers();
   const { wire, response } = responseOf();
-  const stream = new EventStream({ clock, live, lifeMs }, feed, response);
+  const stream = new EventStream({ clock, live, lifeMs, areOthersReporting }, feed, response);
   const over = stream.run([], true);
   return { clock, feed, live, wire, response, stream, over };
 }
@@ -95,6 +96,25 @@ describe('an event stream', () => {
     feed.waiting.push(message(1));
     await pass(clock, 250);
     expect(wire.text).toContain('1:1');
+  });
+
+  it('reads every second, and every ten while other gateways report and nothing happens', async () => {
+    const at = { areReporting: false };
+    const { clock, feed, live } = begin(3_600_000, () => at.areReporting);
+    const readsIn = async (ms: number): Promise<number> => {
+      const before = feed.reads;
+      await pass(clock, ms);
+      return feed.reads - before;
+    };
+    expect(await readsIn(20_000)).toBe(20);
+    at.areReporting = true;
+    expect(await readsIn(20_000)).toBeLessThanOrEqual(3);
+    feed.waiting.push(message(1));
+    live.notifyStored(['1']);
+    expect(await readsIn(2_000)).toBeGreaterThanOrEqual(3); // The message, what follows it, and once more.
+    feed.isReported = false; // New calls begin without a report.
+    await pass(clock, 10_000);
+    expect(await readsIn(20_000)).toBe(20);
   });
 
   it('leaves a client that reads nothing for half a minute, and says why', async () => {

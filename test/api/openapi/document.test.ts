@@ -160,6 +160,7 @@ describe("the API's description", () => {
       '/health',
       '/health/active-calls',
       '/health/autoscale-metric',
+      '/health/cluster',
       '/public/download/workflow/{token}/{artifact_type}',
       '/telephony/inbound/fallback',
       '/telephony/inbound/run',
@@ -169,6 +170,7 @@ describe("the API's description", () => {
       '/telephony/twilio/status-callback/{workflow_run_id}',
       '/telephony/twiml',
       '/telephony/{provider}/answer/{workflow_run_id}',
+      '/telephony/{provider}/resume/{workflow_run_id}',
       '/user/configurations/defaults',
       '/workflow/templates',
     ]);

@@ -87,6 +87,10 @@ function bodies(of: (operation: string, field: string) => unknown): Record<strin
       workflow_id: of('initiateCall', 'workflow_id'),
       phone_number: '+14155550100',
     },
+    startWebCall: {
+      workflow_id: of('startWebCall', 'workflow_id'),
+      initial_context: { first_name: 'Ada' },
+    },
     createRun: { mode: 'ari', name: 'Test of the greeting' },
     ...accountBodies,
     ...telephonyBodies,

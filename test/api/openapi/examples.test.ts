@@ -27,6 +27,7 @@ const open: Record<string, Example> = {
   health: {},
   getActiveCalls: { headers: { 'x-patchbay-devops-secret': DEVOPS_SECRET } },
   getAutoscaleMetric: { headers: { 'x-patchbay-devops-secret': DEVOPS_SECRET } },
+  getClusterStatus: { headers: { 'x-patchbay-devops-secret': DEVOPS_SECRET } },
   getDefaultConfigurations: {},
   listWorkflowTemplates: {},
 };
@@ -62,6 +63,36 @@ const unanswered: Record<string, unknown> = {
   deleteCampaign: { message: 'Campaign deleted' },
 };
 
+/** The run of the tests has no call. */
+const explanation = {
+  verdict: 'service_rate_limited',
+  party: 'service',
+  summary: 'The language model openai is at its rate limit at "Ask", at 14200 ms (twice).',
+  where: {
+    node_id: '2',
+    node_name: 'Ask',
+    at_ms: 14_200,
+    turn: 2,
+    service: { job: 'llm', name: 'openai', model: 'gpt-4.1' },
+    tool: null,
+    provider: null,
+  },
+  evidence: [
+    {
+      id: 23,
+      at_ms: 14_200,
+      type: 'fault',
+      text: 'LLM_RATE: The language model is at its rate limit',
+    },
+  ],
+  advice: [
+    'Raise the rate limit of the account at openai, have fewer calls at once, or add a fallback service.',
+  ],
+  also: [],
+  is_final: true,
+  events: { read: 41, total: 41 },
+};
+
 /** What the services on the machine of the tests say is not known. */
 const checked = {
   ok: false,
@@ -83,6 +114,50 @@ const checked = {
       duration_ms: 0,
     },
   ],
+};
+
+/** The store of the tests belongs to one process. */
+const gateways = {
+  now: '2026-11-28T13:05:00.000Z',
+  asked: 'gw1',
+  gateways: [
+    {
+      name: 'gw1',
+      url: 'http://gw1:8000',
+      since: '2026-11-28T10:00:00.000Z',
+      heartbeat_seconds: 0.8,
+      calls: 12,
+      processes: [
+        { name: 'supervisor', since: '2026-11-28T10:00:00.000Z', heartbeat_seconds: 0.3, calls: 0 },
+        { name: '1', since: '2026-11-28T10:00:01.000Z', heartbeat_seconds: 0.8, calls: 12 },
+        { name: 'api', since: '2026-11-28T10:00:01.000Z', heartbeat_seconds: 0.5, calls: 0 },
+      ],
+      condition: {
+        version: '0.3.0',
+        not_ready: [],
+        workers: 1,
+        workers_wanted: 1,
+        clock_skew_seconds: 0.002,
+        redis: 'ok',
+        s3: 'ok',
+        spool_bytes: 0,
+        spool_oldest_seconds: 0,
+      },
+      condition_seconds: 2.1,
+    },
+  ],
+  pbx_leases: [
+    {
+      configuration_id: '7',
+      name: 'Office',
+      organization_id: '1',
+      node: 'gw1#1',
+      seconds_left: 6.4,
+      inactive_reason: null,
+    },
+  ],
+  calls: 12,
+  calls_without_owner: 0,
 };
 
 /** The server of a tool is not asked by tests. */
@@ -155,6 +230,23 @@ it('are requests that were made, and their answers', { timeout: RECORD_MS_MAX },
   for (const id of ['getDefaultConfigurations', 'getModelConfigurationDefaults']) {
     recorded[id] = { response: withFewForms(recorded[id]?.response) };
   }
+  recorded['getClusterStatus'] = { response: gateways };
+  recorded['explainRun'] = { response: explanation };
+  const { asked, ...figures } = gateways;
+  recorded['getSystemStatus'] = {
+    response: {
+      ...figures,
+      answered_by: asked,
+      version: '0.3.0',
+      policy: 'model',
+      not_ready: [],
+      database: 'ok',
+      loop_lag_p95_ms: 1.2,
+      loop_lag_max_ms: 8,
+      problems: [],
+      service_faults: [],
+    },
+  };
   recorded['checkModelConfiguration'] = { response: checked };
   recorded['testTool'] = { ...recorded['testTool'], response: tried };
   recorded['writeWorkflow'] = {

@@ -1,6 +1,6 @@
 // Values that fit a schema of the API's description: as small as they can be, for fields that an example leaves out.
 
-import { providerName } from '../../../src/model/provider.ts';
+import { configuredProviderName } from '../../../src/model/provider.ts';
 import { isObject } from '../../../src/std/json.ts';
 import { secretFieldsOf } from '../../../src/telephony/registry/configuration.ts';
 import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
@@ -20,7 +20,7 @@ const byName: Readonly<Record<string, string>> = {
   private_key: PRIVATE_KEY_PEM,
 };
 const secretNames = new Set(
-  providerName.options.flatMap((each) =>
+  configuredProviderName.options.flatMap((each) =>
     secretFieldsOf(each).map((path) => path.split('.').at(-1)),
   ),
 );

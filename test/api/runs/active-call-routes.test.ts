@@ -117,6 +117,7 @@ describe('pressing keys', () => {
     ['CALL_NOT_TALKING', 409],
     ['DIGITS_WAITING', 409],
     ['DIGITS_UNSUPPORTED', 400],
+    ['CALL_ELSEWHERE', 503],
     ['PROVIDER_FAILED', 502],
   ])('refused as %s is answered %i', async (code, expected) => {
     const run = await stored.aRun();

@@ -21,7 +21,8 @@ let clients: EventClient[] = [];
 
 beforeEach(async () => {
   live = new LiveWatchers();
-  streams = new EventStreams({ clock: systemClock, live, lifeMs: 60_000 });
+  const { places } = served.test.store;
+  streams = new EventStreams({ places, clock: systemClock, live, lifeMs: 60_000 });
   api = await buildServer({ ...served.deps, streams });
   base = `${await api.listen({ host: '127.0.0.1', port: 0 })}/api/v1`;
 });
@@ -58,6 +59,27 @@ async function say(run: Run, seq: number, text = `t${seq}`): Promise<void> {
 }
 
 describe('the events of a run', () => {
+  it('are refused to an organization whose places other gateways have taken', async () => {
+    const run = await stored.aRun({ state: 'running' });
+    const { organizationId } = served.test.owner;
+    await served.test.sql(
+      `insert into places (name, node, until)
+       select $1, 'another', $2 from generate_series(1, 20)`,
+      [`streams ${organizationId}`, new Date(served.test.clock.now() + 60_000)],
+    );
+    const answer = await fetch(base + pathOf(run), { headers: own() });
+    expect(answer.status).toBe(429);
+    await served.test.sql('delete from places');
+    const client = await watch(run);
+    expect(await served.test.sql('select node from places')).toEqual([
+      { node: served.test.store.node },
+    ]);
+    client.leave();
+    await vi.waitFor(async () =>
+      expect(await served.test.sql('select node from places')).toEqual([]),
+    );
+  });
+
   it('are what has happened, then what happens, and end with the run', async () => {
     const run = await stored.aRun({ state: 'running' });
     await say(run, 1);
@@ -78,6 +100,7 @@ describe('the events of a run', () => {
         type: 'rtf-user-transcription',
         payload: expect.objectContaining({ text: 't1' }),
         timestamp: expect.any(String),
+        at_ms: 0,
         turn: 1,
       },
     });

@@ -67,7 +67,7 @@ describe('filters of runs', () => {
     ['callerNumber', { value: '415' }, { callerNumber: '415' }],
     ['calledNumber', { value: '' }, {}],
     ['callDirection', { status: 'inbound' }, { direction: 'inbound' }],
-    ['callChannel', { status: 'web' }, { modes: ['webrtc', 'smallwebrtc'] }],
+    ['callChannel', { status: 'web' }, { modes: ['web', 'webrtc', 'smallwebrtc'] }],
     ['tokenUsage', { min: 1, max: 2 }, { tokensMin: 1, tokensMax: 2 }],
   ])('read %s', (attribute, value, filter) => {
     const text = JSON.stringify([{ attribute, type: 't', value }]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RETRY_DEFAULT } from '../../../src/model/campaign.ts';
-import { providerName } from '../../../src/model/provider.ts';
+import { configuredProviderName } from '../../../src/model/provider.ts';
 import { openSignUpEgress } from '../../fakes/egress.ts';
 import { PRIVATE_KEY_PEM } from '../../fakes/vonage/account.ts';
 import { ACCOUNT, AUTH_TOKEN, smallWorkflow, twilioConfig, withApi } from '../served.ts';
@@ -124,7 +124,7 @@ describe('creating a telephony configuration', () => {
           ctx: {
             discriminator: "'provider'",
             tag: 'nope',
-            expected_tags: providerName.options.map((name) => `'${name}'`).join(', '),
+            expected_tags: configuredProviderName.options.map((name) => `'${name}'`).join(', '),
           },
         },
       ],
@@ -280,7 +280,7 @@ describe('telephony configurations', () => {
   it('are described for forms, sorted by name', async () => {
     const { providers } = await ok('GET', '/organizations/telephony-providers/metadata');
     expect(providers.map((row: { provider: string }) => row.provider)).toEqual(
-      providerName.options.toSorted(),
+      configuredProviderName.options.toSorted(),
     );
     const formOf = (name: string) =>
       providers.find((row: { provider: string }) => row.provider === name);

@@ -50,7 +50,8 @@ describe('folders', () => {
   it('hold agents, which lose their folder when it is deleted', async () => {
     const { id, name, status, created_at, workflow_uuid } = await agent();
     const folder = await ok('POST', '/folder/', { name: 'Sales' });
-    const item = { id, name, status, created_at, workflow_uuid, total_runs: 0 };
+    const shown = { id, name, status, created_at, workflow_uuid };
+    const item = { ...shown, total_runs: 0, published_version: 1, has_draft: false };
     const filed = await ok('PUT', `/workflow/${id}/folder`, { folder_id: Number(folder.id) });
     expect(filed).toEqual({ ...item, folder_id: folder.id });
     expect(await ok('GET', '/workflow/fetch')).toEqual([filed]);

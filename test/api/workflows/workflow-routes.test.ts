@@ -143,8 +143,14 @@ describe('workflows', () => {
         created_at: moment,
         total_runs: 0,
         folder_id: null,
+        published_version: 1,
+        has_draft: false,
         workflow_uuid: kept.workflow_uuid,
       },
+    ]);
+    await ok('POST', `/workflow/${kept.id}/create-draft`, {});
+    expect(await ok('GET', '/workflow/fetch?status=active')).toMatchObject([
+      { id: kept.id, published_version: 1, has_draft: true },
     ]);
     const ids = async (query: string) =>
       (await ok('GET', `/workflow/fetch${query}`)).map((each: { id: string }) => each.id).sort();

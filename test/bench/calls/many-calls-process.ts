@@ -80,7 +80,7 @@ class Rig {
       },
       onEvent: (event) => {
         if (event.type === 'started') audio = this.#open(link);
-        if (event.type === 'closed' && event.reason !== 'ended') throw event.error;
+        if (event.type === 'closed' && 'error' in event) throw event.error;
       },
     });
     for (const message of streamOf('twilio').opening()) link.onText(message);

@@ -2,9 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { withClosing } from '../../../src/app/call-parts.ts';
-import { CrashRecovery } from '../../../src/call/end/crash-recovery.ts';
+import { CrashRecovery, type RecoveryDeps } from '../../../src/call/end/crash-recovery.ts';
 import { EventLog } from '../../../src/call/events/event-log.ts';
 import { callSeconds } from '../../../src/metrics/metrics.ts';
+import type { Look } from '../../../src/store/db/death-watch.ts';
 import type { Answer, Asked } from '../../telephony/provider/rest-server.ts';
 import {
   CALL,
@@ -324,12 +325,20 @@ describe('a process that was killed', () => {
 });
 
 describe('runs of other processes', () => {
+  /** The database has answered for long enough. */
+  const calm: Look = { hasDied: false, isCalm: true, nextMs: 30_000 };
+
   const disown = (harness: CallHarness, runId: string, node = 'gone') =>
     harness.at.sql('update runs set owner_node = $1 where id = $2', [node, runId]);
 
   /** Started before there was anything to close. */
-  async function recovering(harness: CallHarness): Promise<CrashRecovery> {
-    const recovery = new CrashRecovery(harness.deps);
+  async function recovering(
+    harness: CallHarness,
+    look: () => Promise<Look> = () => Promise.resolve(calm),
+    more: Partial<RecoveryDeps> = {},
+  ): Promise<CrashRecovery> {
+    const store = { ...harness.deps.store, nodes: { look, diallers: [] } };
+    const recovery = new CrashRecovery({ ...harness.deps, ...more, store });
     await recovery.start();
     return recovery;
   }
@@ -376,27 +385,114 @@ describe('runs of other processes', () => {
     await harness.status(runId, 'CallStatus=busy');
   });
 
-  it('are left alone right after the store was away: the living could not report', async () => {
+  it('are closed at once when a process was declared dead', async () => {
     const harness = await held.harness.prepare();
-    const recovery = await recovering(harness);
+    let hasDied = false;
+    const recovery = await recovering(harness, () =>
+      Promise.resolve({ ...calm, hasDied, nextMs: 2_000 }),
+    );
     const { runId } = await harness.start();
     await disown(harness, runId);
-    const { openRuns } = harness.deps.store.runs;
-    let looks = 0;
-    harness.deps.store.runs.openRuns = () => {
-      looks += 1;
-      return looks === 1 ? Promise.reject(new Error('store away')) : openRuns();
-    };
-    await harness.pass(30_100);
-    await harness.until(() => looks === 1 && harness.errors.length === 1);
-    await harness.pass(30_000);
-    await harness.until(() => harness.clock.timers > 0);
-    expect(looks).toBe(1);
-    await disown(harness, runId);
+    await harness.pass(2_100);
     expect((await harness.run(runId)).state).toBe('initialized');
-    await harness.pass(30_100);
+    hasDied = true;
+    await harness.pass(2_100);
     await harness.completed({ id: runId });
     recovery.stop();
+  });
+
+  it('are left alone right after the store was away: the living could not report', async () => {
+    const harness = await held.harness.prepare();
+    let looks = 0;
+    const recovery = await recovering(harness, () => {
+      looks += 1;
+      if (looks === 2) return Promise.reject(new Error('store away'));
+      return Promise.resolve({ ...calm, isCalm: looks !== 3 });
+    });
+    const { runId } = await harness.start();
+    await disown(harness, runId);
+    await harness.pass(30_000);
+    await harness.until(() => harness.errors.length === 1);
+    recovery.wake();
+    await harness.pass(30_000);
+    await harness.until(() => looks === 3);
+    recovery.wake();
+    expect((await harness.run(runId)).state).toBe('initialized');
+    await harness.pass(60_000);
+    await harness.completed({ id: runId });
+    recovery.stop();
+  });
+
+  it('wait for the question of a provider that asks, and are closed without one', async () => {
+    const harness = await held.harness.prepare();
+    const recovery = await recovering(harness);
+    const resume = () => Promise.reject(new Error('Twilio asks'));
+    recovery.serve({ answerAgain: () => Promise.resolve(false), resume });
+    const { runId } = await harness.start();
+    await disown(harness, runId);
+    await harness.at.sql("update runs set state = 'running' where id = $1", [runId]);
+    recovery.wake();
+    await harness.until(async () => (await harness.deps.store.runs.owner(runId))?.isOwn === true);
+    await harness.pass(5_000);
+    expect((await harness.run(runId)).state).toBe('running');
+    await harness.pass(2_000);
+    await harness.completed({ id: runId });
+    recovery.stop();
+  });
+
+  it('go on where their provider keeps the call', async () => {
+    const harness = await held.harness.prepare();
+    const twilio = harness.deps.providers.byName('twilio');
+    if (twilio === undefined) throw new Error('no provider');
+    const capabilities = { ...twilio.capabilities, afterMedia: 'stays' as const };
+    const provider = { ...twilio, capabilities } as typeof twilio;
+    const providers = { ...harness.deps.providers, byName: () => provider };
+    const recovery = await recovering(harness, undefined, { providers });
+    const asked: string[] = [];
+    recovery.serve({
+      answerAgain: () => Promise.resolve(false),
+      resume: (id) => Promise.resolve(asked.push(id) === 1),
+    });
+    const runs = [await harness.start(), await harness.start()].map(({ runId }) => runId);
+    for (const runId of runs) {
+      await disown(harness, runId);
+      await harness.at.sql("update runs set state = 'running' where id = $1", [runId]);
+    }
+    recovery.wake();
+    await harness.completed({ id: runs[1] ?? '' });
+    expect(asked).toEqual(runs);
+    expect((await harness.run(runs[0] ?? '')).state).toBe('running');
+    recovery.stop();
+    await harness.at.sql("update runs set state = 'completed' where id = $1", [runs[0]]);
+  });
+
+  it('over a PBX wait for its connection, and are closed if it does not find them', async () => {
+    const harness = await held.harness.prepare();
+    const recovery = await recovering(harness, undefined, {
+      providers: { ...harness.deps.providers, byName: () => harness.pbx },
+    });
+    const found: string[] = [];
+    recovery.serve({
+      answerAgain: () => Promise.resolve(false),
+      resume: (id) => Promise.resolve(found.includes(id)),
+    });
+    const runs = [await harness.start(), await harness.start()].map(({ runId }) => runId);
+    for (const runId of runs) {
+      await disown(harness, runId);
+      await harness.at.sql("update runs set state = 'running' where id = $1", [runId]);
+    }
+    recovery.wake();
+    for (const runId of runs) {
+      await harness.until(async () => (await harness.deps.store.runs.owner(runId))?.isOwn === true);
+    }
+    await harness.pass(14_000);
+    expect((await harness.run(runs[1] ?? '')).state).toBe('running');
+    found.push(runs[0] ?? '');
+    await harness.pass(2_000);
+    await harness.completed({ id: runs[1] ?? '' });
+    expect((await harness.run(runs[0] ?? '')).state).toBe('running');
+    recovery.stop();
+    await harness.at.sql("update runs set state = 'completed' where id = $1", [runs[0]]);
   });
 
   it('that could not be closed are tried again, and hung up once', async () => {

@@ -71,6 +71,7 @@ describe.each(engines())('the feed of a run on %s', (engine) => {
           type: 'rtf-user-transcription',
           payload: expect.objectContaining({ text: 'tea', final: true }),
           timestamp: expect.any(String),
+          at_ms: 0,
           turn: 1,
         },
       },

@@ -112,7 +112,29 @@ describe('the feedback items', () => {
       source: 'speech',
       timestamp: '2026-01-15T09:00:01.500+00:00',
       end_timestamp: '2026-01-15T09:00:01.900+00:00',
+      start_ms: 1_500,
+      end_ms: 1_900,
     });
+    expect(items[1]?.at_ms).toBe(1_500);
+  });
+
+  it('give the words that an interrupted agent did not get to say, and how long a tool took', () => {
+    const call = { callId: 'c', name: 'look_up' };
+    const items = feedbackItems(
+      logOf(
+        [900, { ...said('Which day', 100, 900, true), unheard: 'suits you?' } as CallEventBody],
+        [1_000, { type: 'function.called', ...call, arguments: { day: 1 } }],
+        [1_250, { type: 'function.returned', ...call, result: 'free' }],
+        [1_300, { type: 'function.returned', ...call, callId: 'other', result: 'late' }],
+      ),
+    );
+    expect(items.map(({ at_ms: atMs, payload }) => [atMs, payload])).toMatchObject([
+      [100, { text: 'Which day', unheard_text: 'suits you?', interrupted: true }],
+      [1_000, { arguments: { day: 1 } }],
+      [1_250, { result: 'free', duration_ms: 250 }],
+      [1_300, { result: 'late' }],
+    ]);
+    expect(items[3]?.payload).not.toHaveProperty('duration_ms');
   });
 
   it('give the latency of a turn in seconds', () => {

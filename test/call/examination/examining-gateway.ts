@@ -23,6 +23,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import type { HostedCall } from '../../fakes/hosted/hosted-call.ts';
 import type { HostedFake, HostedRow } from '../../fakes/hosted/hosted-fake.ts';
 import { hostedRows } from '../../fakes/hosted/hosted-rows.ts';
+import { mediaTokens } from '../../fakes/media-tokens.ts';
 
 export const OURS = '+14155550100';
 export const THEIRS = '+442071838750';
@@ -103,6 +104,7 @@ export function withExaminations(): ExaminingGateway {
         },
         version: '1.2.3',
       },
+      tokens: mediaTokens({ clock }),
       isDraining: () => gateway.isDraining,
     });
     media = createMediaServer({

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { TransferDestinations } from '../../../src/call/media/transfer-legs.ts';
 import { CallActions } from '../../../src/call/start/call-actions.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import { createMediaTokens } from '../../../src/transport/media-token.ts';
 import { FakePbx } from '../../fakes/call/fake-pbx.ts';
+import { mediaTokens } from '../../fakes/media-tokens.ts';
 import { PUBLIC_URL, withCallHarness } from '../call-harness.ts';
 
 const at = withCallHarness();
@@ -17,7 +17,7 @@ it('a call dials one destination at a time', async () => {
   const destinations = new TransferDestinations({
     results: { follow: () => () => undefined, noteDialled: () => Promise.resolve() },
     actions: new CallActions({ clock, log }),
-    tokens: createMediaTokens({ clock, random: systemRandom }),
+    tokens: mediaTokens({ clock }),
     random: systemRandom,
     publicUrl: PUBLIC_URL,
     clock,

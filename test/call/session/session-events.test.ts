@@ -80,6 +80,7 @@ it('a fault of a service has the words of the service, for the owner of the call
       code: 'TTS_FAILED',
       message: 'Speech synthesis failed: acme, quota (the key [redacted] has no credits)',
       fatal: false,
+      origin: { job: 'tts', name: 'acme', kind: 'quota' },
       service: {
         job: 'tts',
         name: 'acme',
@@ -112,9 +113,10 @@ it('words that nothing answers have no latency of an answer', () => {
   const times = { lastSpeechAt: 600, decidedAt: 1_200, finalAt: 2_000 };
   const answer = { firstTextAt: 2_500, firstAudioAt: 2_600, firstFrameAt: 2_620 };
   record.callerTurn({ ...turn, ...times });
-  record.unansweredTurn({ ...turn, ...times, text: 'today', finalAt: 2_400 });
+  record.note(record.turnEntry({ ...turn, ...times }));
+  record.note(record.turnEntry({ ...turn, ...times, text: 'today', finalAt: 2_400 }));
   record.answered({ ...answer, utteranceId: 1 });
-  record.unansweredTurn({ ...turn, ...times, text: 'please', finalAt: 3_000 });
+  record.note(record.turnEntry({ ...turn, ...times, text: 'please', finalAt: 3_000 }));
   record.answered({ ...answer, firstFrameAt: 30_000, utteranceId: 2 });
   expect(events.map(({ type }) => type)).toEqual([
     ...['user.turn', 'user.turn', 'turn.latency', 'user.turn'],

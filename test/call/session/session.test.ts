@@ -90,12 +90,20 @@ describe('a media stream', () => {
     expect(await harness.bodies(run, 'media.started')).toHaveLength(1);
   });
 
-  it('that is lost ends the call as a hang-up', async () => {
+  it('that breaks ends the call as a hang-up of that moment unless its provider asks for it within 3 s', async () => {
     const harness = await held.harness.prepare();
     const { stream, run } = await harness.inboundCall();
     await harness.heardOut(stream);
+    const talkedMs = harness.clock.now() - (run.startedAt?.getTime() ?? 0);
     stream.lose(1006);
-    expect((await harness.ended(run)).disposition).toBe('user_hangup');
+    await harness.pass(2_900);
+    expect((await harness.run(run.id)).state).toBe('running');
+    await harness.pass(200);
+    const done = await harness.ended(run);
+    expect(done.disposition).toBe('user_hangup');
+    expect(Math.abs((done.durationS ?? 0) * 1_000 - talkedMs)).toBeLessThan(200);
+    // The provider has not asked for it: the call is over there.
+    expect(harness.hangUps).toEqual([]);
   });
 });
 

@@ -210,10 +210,10 @@ describe('a provider that is answered by commands', () => {
     const at = varied(harness, command);
     const { runId } = await startWith(harness, at);
     const { runs } = harness.deps.store;
-    const adopt = runs.adopt.bind(runs);
+    const adopt = runs.takeOver.bind(runs);
     const slow = deferred();
     let adoptions = 0;
-    runs.adopt = async (id) => {
+    runs.takeOver = async (id) => {
       adoptions += 1;
       if (adoptions === 1) return adopt(id);
       await slow.promise;

@@ -71,7 +71,7 @@ describe('while the database is away', () => {
     const { reportedCalls, runs } = store;
     const find = awayFor(harness, 3_000, reportedCalls.find.bind(reportedCalls));
     Object.assign(store, { reportedCalls: { find } });
-    runs.adopt = awayFor(harness, 6_000, runs.adopt.bind(runs));
+    runs.takeOver = awayFor(harness, 6_000, runs.takeOver.bind(runs));
     const { body, seconds } = await answered(harness, harness.pickUp(runId));
     expect(body).toContain('<Stream');
     expect(seconds).toBeGreaterThanOrEqual(6);

@@ -2,12 +2,13 @@
 
 import type { CallService } from '../../../src/call/call-service.ts';
 import type { StartCall, StartedCall, TestCall } from '../../../src/call/start/setup/call-start.ts';
+import type { StartedWebCall, WebCall } from '../../../src/call/start/setup/web-call.ts';
 import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import type { Run } from '../../../src/model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../../../src/telephony/provider/provider.ts';
 
 interface Taken {
-  what: 'inbound' | 'answer' | 'event' | 'account-event';
+  what: 'inbound' | 'answer' | 'resume' | 'event' | 'account-event';
   /** The workflow of the deprecated inbound route, else the run. */
   id: string | null;
   provider: string | null;
@@ -16,6 +17,7 @@ interface Taken {
 
 export class FakeCallService implements CallService {
   readonly started: (StartCall | TestCall)[] = [];
+  readonly startedWeb: WebCall[] = [];
   readonly taken: Taken[] = [];
   /** Thrown by everything instead of an answer. */
   refusal: GatewayError | undefined;
@@ -55,8 +57,17 @@ export class FakeCallService implements CallService {
     return this.#begin(request);
   }
 
+  async startWeb(request: WebCall): Promise<StartedWebCall> {
+    this.startedWeb.push(request);
+    return { ...(await this.#answer()), token: '7.1.1.gw1.1-token' };
+  }
+
   async #begin(request: StartCall | TestCall): Promise<StartedCall> {
     this.started.push(request);
+    return this.#answer();
+  }
+
+  async #answer(): Promise<StartedCall> {
     if (this.refusal !== undefined) throw this.refusal;
     await this.untilStarted;
     return { runId: '42', runName: 'WR-API-4821' };
@@ -86,6 +97,10 @@ export class FakeCallService implements CallService {
 
   answer(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     return this.#take({ what: 'answer', id: runId, provider, request });
+  }
+
+  resume(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#take({ what: 'resume', id: runId, provider, request });
   }
 
   event(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {

@@ -10,6 +10,7 @@ import type {
   PbxAccount,
   PbxConnection,
   PbxListener,
+  PbxShare,
   PbxState,
 } from '../../../src/telephony/provider/pbx.ts';
 import type {
@@ -29,6 +30,7 @@ export class FakePbx implements PbxProvider {
   capabilities: ProviderCapabilities = {
     digitsOut: 'tones',
     closeEndsCall: true,
+    afterMedia: 'stays',
     idempotentDial: false,
     digitsIn: true,
     answeringMachine: false,
@@ -37,6 +39,7 @@ export class FakePbx implements PbxProvider {
     callS: { max: 14_400 },
   };
   readonly connections: FakeConnection[] = [];
+  readonly shares: FakeShare[] = [];
   readonly dials: DialRequest[] = [];
   /** Call ids. */
   readonly hangUps: string[] = [];
@@ -77,9 +80,17 @@ export class FakePbx implements PbxProvider {
       this.connections.push(connection);
       return connection;
     },
+    join: (account, { listener, send }) => {
+      const parts = { listener, clock: this.#clock, createMedia: this.#createMedia };
+      const share = new FakeShare(new FakeConnection(account, parts), send);
+      this.connections.push(share.connection);
+      this.shares.push(share);
+      return share;
+    },
     takeUpgrade: () => false,
     isKnownClient: () => false,
     applications: [],
+    applicationOf: () => undefined,
     takeSocket: () => {
       throw new Error('a fake PBX opens no sockets');
     },
@@ -108,6 +119,39 @@ export class FakePbx implements PbxProvider {
     configureInbound: () => Promise.resolve({ ok: true, message: null }),
     detachInbound: () => Promise.resolve({ ok: true, message: null }),
   };
+}
+
+/** A share whose connection a test brings up and down like any other. */
+export class FakeShare implements PbxShare {
+  readonly connection: FakeConnection;
+  takesDials = true;
+  isOver = false;
+  calls = 0;
+  /** What came from the holder. */
+  readonly taken: unknown[] = [];
+  readonly send: (message: unknown) => void;
+
+  constructor(connection: FakeConnection, send: (message: unknown) => void) {
+    this.connection = connection;
+    this.send = send;
+  }
+
+  take(message: unknown): void {
+    this.taken.push(message);
+  }
+
+  answer(message: unknown): Promise<unknown> {
+    this.connection.up();
+    return Promise.resolve({ asked: message });
+  }
+
+  holderGone(): void {
+    this.taken.push('gone');
+  }
+
+  holderBack(): void {
+    this.taken.push('back');
+  }
 }
 
 export class FakeConnection implements PbxConnection {

@@ -4,7 +4,7 @@
 import type { CallStatus } from '../../../src/model/provider.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import { Conferences } from './conferences.ts';
-import { type LineEnd, MediaLine, type StreamWire } from './media-line.ts';
+import { type LineEnd, MediaLine, type StreamWire, type TcpEnd } from './media-line.ts';
 import { Mouth, Timeline, type Wanted } from './timeline.ts';
 
 /** Statuses as this gateway names them, and `queued`. */
@@ -234,6 +234,16 @@ export class HostedCall {
 
   leaveMedia(): void {
     this.#line?.stop();
+  }
+
+  /** The provider's media end stands still, so that nothing is on its way to the gateway. */
+  standStill(): void {
+    this.#line?.standStill();
+  }
+
+  /** The provider loses its media socket without a word; the call goes on as its document or its commands say. */
+  loseMedia(how: TcpEnd): void {
+    this.#line?.breakOff(how);
   }
 
   /** Signals a key over the media socket. A provider that signals keys otherwise overrides it. */

@@ -1,6 +1,6 @@
 // A fake provider as tests, demo and load see it, whatever provider it is. Each has one row (`hosted-rows.ts`).
 
-import type { ProviderName } from '../../../src/model/provider.ts';
+import type { ConfiguredProviderName } from '../../../src/model/provider.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import type { HostedProvider } from '../../../src/telephony/provider/provider.ts';
 import type { HostedOptions } from '../../../src/telephony/provider/rest-client.ts';
@@ -53,7 +53,7 @@ export interface Refusal {
 }
 
 export interface HostedRow {
-  name: ProviderName;
+  name: ConfiguredProviderName;
   create(options: HostedOptions): HostedProvider;
   startFake(options: HostedFakeOptions): Promise<HostedFake>;
   /** The configuration as a client stores it, whole. */

@@ -2,6 +2,7 @@
 // plays what comes back, one frame every 20 ms of a clock that does not drift. The messages are each provider's
 // (`StreamWire`).
 
+import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '../../../src/std/clock.ts';
 import { FRAME_BYTES, Playout } from './playout.ts';
@@ -41,6 +42,9 @@ export interface StreamWire {
   bufferMsMax?: number;
 }
 
+/** How a connection that nobody closed by a message ended: the end of the stream, or a reset. */
+export type TcpEnd = 'FIN' | 'RST';
+
 /** By the gateway, by us, or it never opened. */
 export type LineEnd = 'gateway' | 'caller' | 'failed';
 
@@ -67,6 +71,10 @@ export class MediaLine {
   #startedMs = 0;
   #frames = 0;
   #leaving = false;
+  #isStill = false;
+  #socket: Socket | undefined;
+  /** What ended the connection first. */
+  #tcpEnd: TcpEnd | undefined;
   readonly #frame = new Uint8Array(FRAME_BYTES);
 
   constructor(options: MediaLineOptions) {
@@ -81,6 +89,7 @@ export class MediaLine {
       handshakeTimeout: CONNECT_MS,
       headers: options.headers,
     });
+    this.#ws.on('upgrade', ({ socket }) => this.#follow(socket));
     this.#ws.on('open', () => this.#open());
     this.#ws.on('message', (data: Buffer, isBinary) => this.#receive(data, isBinary));
     this.#ws.on('error', (error) => options.tell('stream-error', { message: error.message }));
@@ -100,6 +109,28 @@ export class MediaLine {
     this.#options.clock.after(1_000, () => this.#ws.terminate());
   }
 
+  /** The provider's media end stands still: it sends nothing, and plays nothing. */
+  standStill(): void {
+    this.#isStill = true;
+  }
+
+  /** The connection ends at the provider without a word, and the call goes on. */
+  breakOff(how: TcpEnd): void {
+    this.#isStill = true;
+    if (how === 'FIN') this.#socket?.end();
+    else this.#socket?.resetAndDestroy();
+  }
+
+  #follow(socket: Socket): void {
+    this.#socket = socket;
+    socket.once('end', () => {
+      this.#tcpEnd ??= 'FIN';
+    });
+    socket.once('error', () => {
+      this.#tcpEnd ??= 'RST';
+    });
+  }
+
   #open(): void {
     const { clock, tell, wire, url } = this.#options;
     for (const message of wire.opening()) this.#send(message);
@@ -116,6 +147,7 @@ export class MediaLine {
   }
 
   #tick(): void {
+    if (this.#isStill) return;
     const passedMs = this.#options.clock.monotonicMs() - this.#startedMs;
     const due = Math.floor(passedMs / FRAME_MS) - this.#frames;
     for (let i = 0; i < Math.min(due, CATCH_UP_FRAMES_MAX); i++) this.#step();
@@ -170,12 +202,14 @@ export class MediaLine {
   }
 
   #send(message: string | Uint8Array | undefined): void {
-    if (message !== undefined && this.#ws.readyState === WebSocket.OPEN) this.#ws.send(message);
+    if (message === undefined || this.#isStill) return;
+    if (this.#ws.readyState === WebSocket.OPEN) this.#ws.send(message);
   }
 
   #close(code: number, reason: string): void {
     this.#ticker?.cancel();
-    this.#options.tell('stream-stopped', { code, reason, mediaMs: this.#options.heard.ms });
+    const { heard, tell } = this.#options;
+    tell('stream-stopped', { code, reason, tcpEnd: this.#tcpEnd, mediaMs: heard.ms });
     const opened = this.#startedMs > 0;
     this.#resolveEnded(this.#leaving ? 'caller' : opened ? 'gateway' : 'failed');
   }

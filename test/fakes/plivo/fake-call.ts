@@ -124,6 +124,9 @@ export class FakeXmlCall extends DocumentCall<Verb> {
       case 'Hangup':
         this.end(isRefused ? 'busy' : 'completed');
         break;
+      case 'Redirect':
+        await this.follow(verb.url, 'Redirect');
+        break;
       case 'Speak':
         await this.speak(verb.text, SPEAK_MS_PER_CHARACTER);
         break;

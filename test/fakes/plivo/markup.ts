@@ -5,6 +5,7 @@ import { type Element, readXml } from '../hosted/xml.ts';
 export type Verb =
   | { verb: 'Speak'; text: string }
   | { verb: 'Hangup'; reason: string | null }
+  | { verb: 'Redirect'; url: string }
   | {
       verb: 'Dial';
       to: string;
@@ -29,6 +30,8 @@ function readVerb(element: Element): Verb {
       return { verb: 'Speak', text };
     case 'Hangup':
       return { verb: 'Hangup', reason: attributes['reason'] ?? null };
+    case 'Redirect':
+      return { verb: 'Redirect', url: text.trim() };
     case 'Dial':
       return {
         verb: 'Dial',

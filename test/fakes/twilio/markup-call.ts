@@ -26,6 +26,9 @@ export abstract class MarkupCall extends DocumentCall<Verb> {
       case 'Hangup':
         this.end('completed');
         break;
+      case 'Redirect':
+        await this.follow(verb.url);
+        break;
       case 'Say':
         await this.speak(verb.text, this.#sayMsPerCharacter);
         break;

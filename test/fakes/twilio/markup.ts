@@ -6,6 +6,7 @@ export type Verb =
   | { verb: 'Say'; text: string }
   | { verb: 'Pause'; seconds: number }
   | { verb: 'Hangup' }
+  | { verb: 'Redirect'; url: string }
   | { verb: 'Reject'; reason: 'busy' | 'rejected' }
   | {
       verb: 'Dial';
@@ -34,6 +35,8 @@ function readVerb(element: Element): Verb {
       return { verb: 'Pause', seconds: Number(attributes['length'] ?? 1) };
     case 'Hangup':
       return { verb: 'Hangup' };
+    case 'Redirect':
+      return { verb: 'Redirect', url: text.trim() };
     case 'Reject':
       return { verb: 'Reject', reason: attributes['reason'] === 'busy' ? 'busy' : 'rejected' };
     case 'Dial':

@@ -40,6 +40,12 @@ const document = z.array(
   z.discriminatedUnion('action', [
     z.strictObject({ action: z.literal('talk'), text: z.string().max(1_500) }),
     z.strictObject({
+      action: z.literal('notify'),
+      payload: z.record(z.string(), z.unknown()),
+      eventUrl: z.tuple([z.url()]),
+      eventMethod: z.literal('POST'),
+    }),
+    z.strictObject({
       action: z.literal('conversation'),
       name: z.string().min(1),
       startOnEnter: z.boolean().optional(),
@@ -71,6 +77,7 @@ const document = z.array(
 );
 type Action = z.infer<typeof document>[number];
 type Connect = Extract<Action, { action: 'connect' }>;
+type Notify = Extract<Action, { action: 'notify' }>;
 
 export class VonageCall extends DocumentCall<Action> {
   readonly conversationId = `CON-${randomUUID()}`;
@@ -135,8 +142,16 @@ export class VonageCall extends DocumentCall<Action> {
   protected override async perform(action: Action): Promise<void> {
     this.become('in-progress');
     if (action.action === 'connect') await this.#connect(action);
+    else if (action.action === 'notify') await this.#notify(action);
     else if (action.action === 'conversation') await this.conferences.enter(action.name, this);
     else await this.speak(action.text, TALK_MS_PER_CHARACTER);
+  }
+
+  /** A document in the answer takes the place of this one; an empty answer changes nothing. */
+  async #notify({ payload, eventUrl: [url] }: Notify): Promise<void> {
+    const { status, body } = await this.#options.webhooks.post(url, { ...this.fields(), payload });
+    this.tell('document', { url, status, body });
+    if (status === 200 && body.startsWith('[{')) await this.run(body);
   }
 
   async #connect({ endpoint: [endpoint], from, timeout, eventUrl }: Connect): Promise<void> {

@@ -91,7 +91,8 @@ function msOf(ticks: number): number {
   return (ticks * 1_000) / TICKS_PER_SECOND;
 }
 
-function familyOf(pid: number): number[] {
+/** The process and all below it. */
+export function familyOf(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     const child = Number(name);

@@ -21,6 +21,12 @@ const BUFFER_MS_MAX = 3_072 * 20;
 /** 16-bit samples. */
 const MESSAGE_BYTES = FRAME_BYTES * 2;
 
+/** What comes after the media socket: the question what to do once that has closed. */
+const question = z.object({
+  action: z.literal('notify'),
+  eventUrl: z.tuple([z.url()]),
+  payload: z.record(z.string(), z.string()),
+});
 const ncco = z.tuple([
   z.object({
     action: z.literal('connect'),
@@ -33,6 +39,7 @@ const ncco = z.tuple([
       }),
     ]),
   }),
+  question,
 ]);
 const incoming = z.discriminatedUnion('action', [
   z.object({ action: z.literal('clear') }),

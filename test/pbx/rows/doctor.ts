@@ -1,6 +1,6 @@
 // Rows: faults of the PBX's set-up, each played on the real PBX and named by the doctor in the words of asterisk §7.1.
 
-import type { AdminMode } from '../../../src/cli/asterisk-files.ts';
+import type { AdminMode } from '../../../src/telephony/registry/asterisk-files.ts';
 import { differenceFrom, faultRows } from '../../telephony/ari/doctor/fault-table.ts';
 import { FaultPlace } from '../doctor/fault-place.ts';
 import { incomingFaults } from '../doctor/incoming-faults.ts';

@@ -4,13 +4,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeOf } from '../../../src/errors/gateway-error.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { checkFileKey, LocalFileStore } from '../../../src/store/files/local-file-store.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { codeFrom, isFileStore, pieces } from './file-store-contract.ts';
 
 let folder = '';
 let clock = new FakeClock();
@@ -22,12 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const store = (): LocalFileStore => new LocalFileStore(folder, { clock, random: systemRandom });
 
-async function codeFrom(work: Promise<unknown>): Promise<string | undefined> {
-  return work.then(
-    () => undefined,
-    (error: unknown) => codeOf(error) ?? String(error),
-  );
-}
+describe('a folder', () => isFileStore(store));
 
 describe('file keys', () => {
   it.each(['recordings/42.wav', 'recordings/42/user.wav', 'campaigns/7/a b (1) ä.csv', 'a'])(
@@ -73,13 +68,8 @@ describe('file keys', () => {
 });
 
 describe('whole files', () => {
-  it('gives back what was written, whole and in part', async () => {
-    const files = store();
-    await files.write('transcripts/1.txt', Buffer.from('hello world'));
-    expect((await files.readAll('transcripts/1.txt')).toString()).toBe('hello world');
-    expect(await text(await files.read('transcripts/1.txt'))).toBe('hello world');
-    expect(await text(await files.read('transcripts/1.txt', { start: 6, end: 8 }))).toBe('wor');
-    expect((await files.stat('transcripts/1.txt'))?.size).toBe(11);
+  it('are of the gateway alone', async () => {
+    await store().write('transcripts/1.txt', Buffer.from('hello world'));
     expect(statSync(join(folder, 'transcripts/1.txt')).mode & 0o777).toBe(0o600);
   });
 
@@ -95,35 +85,42 @@ describe('whole files', () => {
     expect(unfinished()).toEqual([]);
   });
 
-  it('reports what does not exist', async () => {
+  it('continues a growing file at a size, with zeros before it', async () => {
+    const files = store();
+    const former = await files.create('recordings/1.wav');
+    former.append(Buffer.from('abc'));
+    await former.close();
+    const next = await files.create('recordings/1.wav', 5);
+    next.append(Buffer.from('xyz'));
+    next.patch(0, Buffer.from('A'));
+    expect(next.size).toBe(8);
+    await next.close();
+    expect((await files.readAll('recordings/1.wav')).toString()).toBe('Abc\0\0xyz');
+    const missing = await files.create('recordings/2.wav', 2);
+    missing.append(Buffer.from('x'));
+    await missing.close(Buffer.from('H'));
+    expect((await files.readAll('recordings/2.wav')).toString()).toBe('H\0x');
+  });
+
+  it('are not folders', async () => {
     const files = store();
     mkdirSync(join(folder, 'dir'));
     for (const key of ['none', 'none/none', 'dir']) {
       expect(await files.stat(key)).toBeUndefined();
       expect(await codeFrom(files.readAll(key))).toBe('FILE_NOT_FOUND');
     }
-    expect(await codeFrom(files.read('none'))).toBe('FILE_NOT_FOUND');
-    await files.remove('none');
-    await files.write('a', Buffer.from('x'));
-    await files.remove('a');
-    expect(await files.stat('a')).toBeUndefined();
   });
 });
-
-async function* pieces(...texts: string[]): AsyncGenerator<Uint8Array> {
-  for (const text of texts) yield Buffer.from(text);
-}
 
 /** What is on its way in. */
 const unfinished = (): string[] => readdirSync(join(folder, '.unfinished'));
 
 describe('files that are sent', () => {
-  it('appear when they are whole, and replace the older one', async () => {
+  it('appear when they are whole', async () => {
     const files = store();
-    await files.write('a/b.csv', Buffer.from('old'));
     async function* watched(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('one,');
-      expect((await files.readAll('a/b.csv')).toString()).toBe('old');
+      expect(await files.stat('a/b.csv')).toBeUndefined();
       yield Buffer.from('two');
     }
     await files.receive('a/b.csv', watched(), 7);
@@ -134,16 +131,14 @@ describe('files that are sent', () => {
 
   it('leave nothing if they are longer than announced or break off', async () => {
     const files = store();
-    await files.write('a.csv', Buffer.from('old'));
     expect(await codeFrom(files.receive('a.csv', pieces('12345', '67'), 6))).toBe('FILE_OVERSIZED');
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('half');
       throw new Error('the line is dead');
     }
-    expect(await codeFrom(files.receive('a.csv', broken(), 100))).toMatch(/the line is dead/);
     expect(await codeFrom(files.receive('new.csv', broken(), 100))).toMatch(/the line is dead/);
-    expect((await files.readAll('a.csv')).toString()).toBe('old');
-    expect(await files.stat('new.csv')).toBeUndefined();
+    expect(await codeFrom(files.stage(broken(), 100, async () => undefined))).toMatch(/dead/);
+    for (const key of ['a.csv', 'new.csv']) expect(await files.stat(key)).toBeUndefined();
     expect(unfinished()).toEqual([]);
   });
 

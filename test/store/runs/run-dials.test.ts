@@ -18,6 +18,10 @@ describe.runIf(engines().includes('server'))('dials that are stored together', (
         at.store.runs.dialled({ runId, callId: `CA${runId}`, gatheredContext: {} }),
     },
     { what: 'owners', store: (runId: string) => at.store.runs.adopt(runId) },
+    {
+      what: 'owners that others took them from',
+      store: async (runId: string) => (await at.store.runs.takeOver(runId))?.run,
+    },
   ])('lock runs in the order of their ids for $what', async ({ store }) => {
     const runs = await runMaker(at);
     const ids: string[] = [];

@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
 import { organizationTurns } from '../../../src/store/db/organization-lock.ts';
+import { SERVER_PACE } from '../../../src/store/db/presence-pace.ts';
 import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
 import { type CallOfRun, IdempotentRunStarts } from '../../../src/store/runs/run-starts.ts';
 import type { StartKey } from '../../../src/store/runs/start-batch.ts';
@@ -45,6 +46,7 @@ function otherProcess(at: TestStore): { starts: IdempotentRunStarts; close: () =
     log,
     time: steeredTime(() => clock),
     random: systemRandom,
+    pace: SERVER_PACE,
     callLimit: 10,
 
     node: 'other',
@@ -364,7 +366,7 @@ describe.each(engines())('a run without a call on %s', (engine) => {
     });
     expect(idle).toMatchObject({ state: 'initialized', configurationId: null });
     expect(await at.store.runs.countOpen()).toBe(0);
-    expect(await at.store.runs.openRuns()).toEqual([]);
+    expect(await at.store.runs.takeOrphaned()).toEqual([]);
     await made.make();
     await at.sql('update organizations set concurrent_call_limit = 2');
     const { run, isNew } = await starts().startIdle(callOf(made, idle.id), undefined);

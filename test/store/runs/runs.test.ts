@@ -6,6 +6,7 @@ import type { CallEvent } from '../../../src/model/call-event.ts';
 import type { Run } from '../../../src/model/run.ts';
 import type { RunPage, RunScope } from '../../../src/store/runs/run-filters.ts';
 import type { NewRun } from '../../../src/store/runs/run-insertion.ts';
+import { TAKEN_MAX } from '../../../src/store/runs/run-owners.ts';
 import type { RunPatch } from '../../../src/store/runs/runs.ts';
 import { engines } from '../databases.ts';
 import { type TestStore, withStore } from '../engines.ts';
@@ -498,16 +499,11 @@ describe.each(engines())('runs on %s', (engine) => {
     expect(await at.store.runs.events(two.id)).toEqual([said]);
   });
 
-  it('finds the runs of dead nodes and of former processes, not of running ones', async () => {
+  it('finds the runs of processes without a row and of former processes, not of running ones', async () => {
     const on = await bench(at);
     const { node, epoch } = at.store;
-    const nodes = [
-      ['living', 5, 50_000],
-      ['living-former', null, 50_000],
-      ['dead', 5, 61_000],
-    ] as const;
-    for (const [name, itsEpoch, seenMsAgo] of nodes) {
-      const seen = new Date(at.clock.now() - seenMsAgo);
+    for (const [name, itsEpoch] of [['living', 5] as const, ['living-former', null] as const]) {
+      const seen = new Date(at.clock.now());
       await at.sql('insert into nodes values ($1, $2, $2, $3)', [name, seen, itsEpoch]);
     }
     const runOf = async (owner: string, itsEpoch: string | null): Promise<string> => {
@@ -525,16 +521,15 @@ describe.each(engines())('runs on %s', (engine) => {
     await runOf('living-former', null);
     await runOf('living-former', '3');
     const left = [
-      await runOf('dead', '5'),
       await runOf('gone', '5'),
       await runOf('living', '4'),
       await runOf('living', null),
       await runOf(node, '4'),
       await runOf(node, null),
     ];
-    expect((await at.store.runs.openRuns()).map(({ id }) => id)).toEqual(left);
+    expect((await at.store.runs.takeOrphaned()).map(({ id }) => id)).toEqual(left);
     // They are ours now: nobody finds them while we live.
-    expect(await at.store.runs.openRuns()).toEqual([]);
+    expect(await at.store.runs.takeOrphaned()).toEqual([]);
     const owners = await at.sql(
       'select distinct owner_node, owner_epoch from runs where id = any($1)',
       [[own.id, ...left]],
@@ -543,24 +538,27 @@ describe.each(engines())('runs on %s', (engine) => {
     await at.sql('delete from nodes where name <> $1', [node]);
   });
 
-  it('finds no runs of nodes that have reported since the last check, at any wall-clock time', async () => {
-    const report = (name: string) =>
-      at.sql(
-        `insert into nodes values ($1, $2, $2, 5) on conflict (name) do update set seen_at = $2`,
-        [name, new Date(at.clock.now())],
-      );
-    for (const name of ['beats', 'silent']) await report(name);
-    expect(await at.store.runs.openRuns()).toEqual([]);
+  it('are taken in batches, and only of replaced processes where the others may enter again', async () => {
     const on = await bench(at);
-    const [spared, left] = [await start(at, on), await start(at, on)];
-    await at.sql("update runs set owner_node = 'silent', owner_epoch = 5");
-    await at.sql("update runs set owner_node = 'beats' where id = $1", [spared.id]);
-    at.clock.advance(2_000);
-    await report('beats');
-    at.clock.advance(90_000); // The clock of the database is set.
-    expect((await at.store.runs.openRuns()).map(({ id }) => id)).toEqual([left.id]);
-    expect((await at.store.runs.openRuns()).map(({ id }) => id)).toEqual([spared.id]);
-    await at.sql("delete from nodes where name in ('beats', 'silent')");
+    const runs = [await start(at, on), await start(at, on)];
+    const [replaced = '', gone = ''] = runs.map(({ id }) => id);
+    await at.sql('update runs set owner_epoch = 1 where id = $1', [replaced]);
+    await at.sql("update runs set owner_node = 'gone' where id = $1", [gone]);
+    const taken = async (onlyReplaced: boolean) =>
+      (await at.store.runs.takeOrphaned({ onlyReplaced })).map(({ id }) => id);
+    expect(await taken(true)).toEqual([replaced]);
+    expect(await taken(true)).toEqual([]);
+    expect(await taken(false)).toEqual([gone]);
+    await at.sql(
+      `insert into runs (organization_id, workflow_id, definition_id, name, mode, call_type, state,
+         initial_context, gathered_context, logs, annotations, created_at, owner_node, owner_epoch)
+       select organization_id, workflow_id, definition_id, name, mode, call_type, 'initialized',
+         '{}', '{}', '{}', '{}', created_at, 'gone', 1
+       from runs, generate_series(1, $2) where id = $1`,
+      [gone, TAKEN_MAX + 1],
+    );
+    expect(await taken(false)).toHaveLength(TAKEN_MAX);
+    expect(await taken(false)).toHaveLength(1);
   });
 
   it('belong to the node that has their media, whichever placed them', async () => {

@@ -75,7 +75,7 @@ describe.each(engines())('text chats on %s', (engine) => {
       hold: { token: 'a', isThisNode: true },
     });
     expect(await at.store.runs.countOpen()).toBe(0);
-    expect(await at.store.runs.openRuns()).toEqual([]);
+    expect(await at.store.runs.takeOrphaned()).toEqual([]);
     const page = { limit: 10, offset: 0 };
     const { calls } = await at.store.runs.activeCalls(at.owner.organizationId, page);
     expect(calls).toEqual([]);

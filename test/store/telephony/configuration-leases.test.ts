@@ -5,12 +5,14 @@ import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { openDatabase } from '../../../src/store/db/connections.ts';
 import { organizationTurns } from '../../../src/store/db/organization-lock.ts';
+import { SERVER_PACE } from '../../../src/store/db/presence-pace.ts';
 import { SecretBox } from '../../../src/store/secrets/secret-box.ts';
 import { parseSecretKeys } from '../../../src/store/secrets/secret-keys.ts';
 import type { LeaseStore } from '../../../src/store/telephony/configuration-leases.ts';
 import { LeaseRepository } from '../../../src/store/telephony/configuration-leases.ts';
 import { engines } from '../databases.ts';
 import { steeredTime, type TestStore, withStore } from '../engines.ts';
+import { ground, openRun } from '../runs/completed-runs.ts';
 
 const LEASE_MS = 8_000;
 const wanted = { providers: ['ari'] as const, leaseMs: LEASE_MS, takesExpired: true, max: 10 };
@@ -49,7 +51,7 @@ async function asNode<T>(
     const time = steeredTime(() => at.clock);
     const identity = { node, epoch: '1' };
     const turns = { organizationTurns: organizationTurns() };
-    const means = { db, ...turns, clock, time, random: systemRandom, secrets };
+    const means = { db, ...turns, clock, time, pace: SERVER_PACE, random: systemRandom, secrets };
     return await work(new LeaseRepository({ ...identity, ...means, callLimit: 10, log }));
   } finally {
     await db.destroy();
@@ -127,6 +129,51 @@ describe.each(engines())('leases of configurations on %s', (engine) => {
     expect(await at.sql('select * from configuration_leases')).toEqual([]);
   });
 
+  it('have a number that each change of the node raises, also after a release', async () => {
+    const id = await configure(at, 'a');
+    const facts = async (node: string) =>
+      (await asNode(at, node, (leases) => leases.claim(wanted))).map(
+        ({ leaseEpoch, isTakenOver }) => [leaseEpoch, isTakenOver],
+      );
+    expect(await facts('one')).toEqual([['1', false]]);
+    expect(await facts('one')).toEqual([['1', false]]);
+    at.clock.advance(LEASE_MS);
+    expect(await facts('two')).toEqual([['2', true]]);
+    await asNode(at, 'two', (leases) => leases.release());
+    expect(await facts('one')).toEqual([['3', false]]);
+    await at.store.telephony.deleteConfiguration(at.owner.organizationId, id);
+  });
+
+  it('are free without a wait when they were released while expired ones may still be renewed', async () => {
+    const id = await configure(at, 'a');
+    expect(await claim()).toEqual([id]);
+    await at.store.leases.release();
+    const careful = { ...wanted, takesExpired: false };
+    const held = await asNode(at, 'other', (leases) => leases.claim(careful));
+    expect(idsOf(held)).toEqual([id]);
+  });
+
+  it('show the calls that other living processes have', async () => {
+    const id = await configure(at, 'a');
+    const on = await ground(at);
+    const runs = await Promise.all([1, 2, 3, 4].map(() => openRun(at, on)));
+    const owners = ['living', 'dead', at.store.node, 'living'];
+    for (const [nth, run] of runs.entries()) {
+      await at.sql(
+        `update runs set configuration_id = $2, provider_call_id = $3, owner_node = $4,
+           owner_epoch = case when $4 = 'living' then 5 else owner_epoch end,
+           state = case when $5 then 'completed' else state end
+         where id = $1`,
+        [run.id, id, `channel-${nth}`, owners[nth], nth === 3],
+      );
+    }
+    await at.sql("insert into nodes values ('living', now(), now(), 5, 4)");
+    const { processes, callIds } = await at.store.leases.callsElsewhere(id);
+    expect(callIds).toEqual(['channel-0']);
+    expect(processes).toEqual([{ node: 'living', epoch: '4' }]);
+    await at.sql("delete from nodes where name = 'living'");
+  });
+
   it('go to one of several that ask at once', async () => {
     const ids = await Promise.all(['a', 'b', 'c'].map((name) => configure(at, name)));
     const taken = await Promise.all([claim(), claim(), claimAs('x'), claimAs('y')]);
@@ -139,11 +186,10 @@ describe.each(engines())('leases of configurations on %s', (engine) => {
     const second = await configure(at, 'z').then(() => configure(at, 'y'));
     const [first] = await claimAs('other');
     await asNode(at, 'other', (leases) => leases.release());
-    await at.sql('insert into configuration_leases values ($1, $2, $3)', [
-      second,
-      'other',
-      new Date(at.clock.now() + LEASE_MS),
-    ]);
+    await at.sql(
+      "update configuration_leases set node = 'other', lease_until = $2 where configuration_id = $1",
+      [second, new Date(at.clock.now() + LEASE_MS)],
+    );
     const held = await asNode(at, 'other', (leases) => leases.claim({ ...wanted, max: 1 }));
     expect(idsOf(held)).toEqual([second]);
     expect(await claim()).toEqual([first]);

@@ -281,6 +281,35 @@ function phoneNumberTests(at: TestStore): void {
     await at.store.telephony.createNumber(other, theirs.id, number('100'));
   });
 
+  it('finds with a number of a known account the version in service of its agent', async () => {
+    const { telephony, workflows } = at.store;
+    const { organizationId } = at.owner;
+    const { id } = await configure(at);
+    const { workflow, version } = await workflows.create(at.owner, {
+      name: 'Desk',
+      triggerPaths: [],
+      definition: { nodes: [], edges: [] },
+      configurations: { api_key: 'a secret of the agent' },
+      templateContextVariables: { company: 'Acme' },
+    });
+    const asked = { ...number(), inboundWorkflowId: workflow.id };
+    const made = await telephony.createNumber(organizationId, id, asked);
+    const found = async (account: string | null = 'AC-public-1') =>
+      (await telephony.findInbound('twilio', account, '+14155550100'))[0]?.version;
+    expect(await found()).toEqual(version);
+    expect(await found(null)).toBeUndefined();
+    await workflows.saveDraft(workflow.id, { configurations: { max_call_duration: 60 } });
+    expect(await found()).toEqual(version);
+    const published = await workflows.publish(workflow.id);
+    expect(await found()).toEqual(published);
+    await workflows.setStatus(organizationId, workflow.id, 'archived');
+    expect(await found()).toBeUndefined();
+    await workflows.setStatus(organizationId, workflow.id, 'active');
+    expect(await found()).toEqual(published);
+    await telephony.updateNumber(id, made.id, { inboundWorkflowId: null });
+    expect(await found()).toBeUndefined();
+  });
+
   it('finds what an inbound call reaches, if number and configuration are active', async () => {
     const { id } = await configure(at);
     const { telephony } = at.store;

@@ -43,6 +43,32 @@ describe.each(engines())('workflows on %s', (engine) => {
     expect(await at.store.workflows.draft(workflow.id)).toBeUndefined();
   });
 
+  it('reads a version that calls use once, and a draft each time', async () => {
+    const { workflows } = at.store;
+    const { id } = await create(at, 'Desk', []);
+    const published = await workflows.published(id);
+    const draft = await workflows.saveDraft(id, { configurations: { a: 1 } });
+    const read = async (versionId = '') => {
+      const sent = statementsSent();
+      const version = await workflows.version(id, versionId);
+      sent.stop();
+      return { version, statements: sent.texts.length };
+    };
+    expect(await read(published?.id)).toEqual({ version: published, statements: 1 });
+    expect(await read(published?.id)).toEqual({ version: published, statements: 0 });
+    for (const a of [2, 3]) {
+      await workflows.saveDraft(id, { configurations: { a } });
+      const { version, statements } = await read(draft.id);
+      expect([version?.configurations, statements]).toEqual([{ a }, 1]);
+    }
+    await workflows.publish(id);
+    // The next call gets the new one, a running one keeps its own.
+    expect((await workflows.inService(at.owner.organizationId, id))?.id).toBe(draft.id);
+    expect((await read(published?.id)).version).toEqual(published);
+    const other = await create(at, 'Other', []);
+    expect(await workflows.version(other.id, published?.id ?? '')).toBeUndefined();
+  });
+
   it('gives a definition back with its keys in their order', async () => {
     const workflow = await create(at, 'Desk', []);
     const version = await at.store.workflows.published(workflow.id);

@@ -21,6 +21,7 @@ import type {
   PbxState,
   PbxStatus,
 } from '../../../src/telephony/provider/pbx.ts';
+import type { PbxMembers } from '../../../src/telephony/provider/pbx-members.ts';
 import type { PbxProvider } from '../../../src/telephony/provider/provider.ts';
 import type { ProviderCredentials } from '../../../src/telephony/provider/terms.ts';
 import {
@@ -73,7 +74,7 @@ export class Audio implements MediaListener {
   readonly outages: string[] = [];
   digits = '';
   /** How it ended; `over`: by our side. */
-  closedWith: 'over' | 'ended' | 'inactive' | 'fault' | null = null;
+  closedWith: 'over' | 'ended' | 'lost' | 'inactive' | 'fault' | null = null;
 
   constructor(media: MediaSession) {
     this.media = media;
@@ -192,11 +193,12 @@ export function gateway(
   clock: FakeClock,
   credentials: ProviderCredentials,
   provider = ariProvider.create({ clock, random: systemRandom }),
+  members?: PbxMembers,
 ): Gateway {
   const { log, lines } = quietLog();
   const harness = new Room();
   const account = { configurationId: '1', credentials };
-  const connection = provider.pbx.connect(account, { listener: harness, log });
+  const connection = provider.pbx.connect(account, { listener: harness, log, members });
   atEnd(() => connection.close());
   return { provider, credentials, connection, harness, lines };
 }
@@ -257,6 +259,17 @@ export interface Talk {
   callId: string;
   phone: Phone;
   audio: Audio;
+}
+
+/** Audio passes both ways from now on. */
+export async function talkBothWays({ audio, phone }: Talk): Promise<void> {
+  const [before, heard] = [phone.arrivals.length, audio.frames.length];
+  audio.say(3);
+  phone.say(new Int16Array(1_600).fill(500));
+  await until(
+    () => phone.arrivals.length >= before + 3 && audio.frames.length > heard,
+    'audio both ways',
+  );
 }
 
 /** A caller who is connected. */

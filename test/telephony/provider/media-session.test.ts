@@ -222,7 +222,7 @@ describe('the start of a stream', () => {
 describe('the end of a stream', () => {
   it.each([
     [1_000, '', 'ended', undefined],
-    [1_006, '', 'ended', undefined],
+    [CLOSE.broken, '', 'lost', undefined],
     [CLOSE.policy, 'something of theirs', 'ended', undefined],
     [CLOSE.policy, 'MEDIA_SILENT', 'inactive', 'MEDIA_SILENT'],
     [CLOSE.policy, 'MEDIA_MALFORMED', 'fault', 'MEDIA_MALFORMED'],
@@ -266,9 +266,9 @@ describe('the end of a stream', () => {
   it('is reported to a call that attaches later', () => {
     const session = open(binaryMedia(true));
     for (let nth = 0; nth < 40; nth++) session.onText(nth === 0 ? 'start' : 'key 1');
-    session.onClose(1_006, '');
+    session.onClose(CLOSE.broken, '');
     session.attach(listener);
-    expect(events.at(-1)).toEqual({ type: 'closed', reason: 'ended' });
+    expect(events.at(-1)).toEqual({ type: 'closed', reason: 'lost' });
     session.onBinary(FRAME);
     expect(frames).toEqual([]);
     expect(clock.timers).toBe(0);

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ProviderName, providerName } from '../../../src/model/provider.ts';
+import {
+  type ConfiguredProviderName,
+  configuredProviderName,
+} from '../../../src/model/provider.ts';
 import {
   accountIdOf,
   configurationPatchSchema,
@@ -31,7 +34,7 @@ const specified = {
     private_key: PRIVATE_KEY_PEM.trim(),
   },
 };
-const names = providerName.options;
+const names = configuredProviderName.options;
 /** Of a provider that the specification does not have: the required fields of its fake's account. */
 const least: Record<string, Record<string, unknown>> = {
   ...Object.fromEntries(hostedRows.map((row) => [row.name, requiredOf(row)])),
@@ -45,7 +48,7 @@ function requiredOf({ name, configuration }: HostedRow): Record<string, unknown>
   return Object.fromEntries(required.map((field) => [field.name, whole[field.name]]));
 }
 
-const parsed = (provider: ProviderName) =>
+const parsed = (provider: ConfiguredProviderName) =>
   configurationSchema.parse({ provider, ...least[provider] });
 
 describe('a configuration', () => {
@@ -137,7 +140,7 @@ describe('masking', () => {
     expect(maskSecret('')).toBe('');
   });
 
-  it.each<[ProviderName, string[]]>([
+  it.each<[ConfiguredProviderName, string[]]>([
     ['cloudonix', ['application_key', 'bearer_token']],
     ['plivo', ['auth_id', 'auth_token']],
     ['telnyx', ['api_key']],

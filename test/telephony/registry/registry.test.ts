@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { providerName } from '../../../src/model/provider.ts';
 import { systemRandom } from '../../../src/std/random.ts';
-import { createProviders, definitions } from '../../../src/telephony/registry/registry.ts';
+import {
+  createProviders,
+  definitions,
+  directProviders,
+} from '../../../src/telephony/registry/registry.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { formPost } from '../provider/provider-request.ts';
 
@@ -61,6 +65,7 @@ describe('the registry of providers', () => {
   });
 
   it('has every provider once, in the order of the names', () => {
-    expect(definitions.map(({ name }) => name)).toEqual(providerName.options);
+    const all = [...definitions, ...directProviders];
+    expect(all.map(({ name }) => name)).toEqual(providerName.options);
   });
 });

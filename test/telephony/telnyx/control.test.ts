@@ -46,7 +46,7 @@ const credentials = (more: Record<string, unknown> = {}) => ({
 });
 const asked = () => server.asked.map(({ method, path, body }) => ({ method, path, body }));
 const lastBody = (): Record<string, unknown> => JSON.parse(server.asked.at(-1)?.body ?? '{}');
-const answerOf = (direction: 'inbound' | 'outbound') =>
+const answerOf = (direction: 'inbound' | 'outbound', more: { resumption?: string } = {}) =>
   webhook.answer({
     runId: '7',
     callId: CALL,
@@ -54,6 +54,7 @@ const answerOf = (direction: 'inbound' | 'outbound') =>
     mediaUrl: 'wss://gw.example.com/ws/1',
     statusUrl: 'https://gw.example.com/events/7',
     answeredByUrl: 'https://gw.example.com/events/7',
+    ...more,
   });
 
 describe('a dial over Telnyx', () => {
@@ -131,6 +132,11 @@ describe('the media of a call over Telnyx', () => {
       });
     },
   );
+
+  it('are connected again by a command of its own', async () => {
+    await answerOf('outbound', { resumption: '5' }).command?.(credentials(), signal);
+    expect(lastBody()['command_id']).toBe(`stream-${CALL}-5`);
+  });
 
   it('move the later events of an inbound call to its run', async () => {
     await answerOf('inbound').command?.(credentials(), signal);

@@ -7,7 +7,11 @@ import { mediaSockets, packetsDropped } from '../../../src/metrics/metrics.ts';
 import { systemRandom } from '../../../src/std/random.ts';
 import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
 import { type RtpPacket, readRtp, writeRtp } from '../../../src/transport/rtp/rtp-packet.ts';
-import { createRtpPorts, type RtpPorts } from '../../../src/transport/rtp/rtp-ports.ts';
+import {
+  createRtpPorts,
+  type RtpPorts,
+  shareOfPorts,
+} from '../../../src/transport/rtp/rtp-ports.ts';
 import { RTP_INACTIVITY_MS, type RtpSocket } from '../../../src/transport/rtp/rtp-socket.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
@@ -262,6 +266,20 @@ describe("a call's RTP", () => {
 });
 
 describe('RTP ports', () => {
+  it('are shared out among processes, each of which has some and none that another has', () => {
+    const shares = [1, 2, 3].map((nth) =>
+      shareOfPorts({ first: 30_000, last: 30_100 }, { nth, count: 3 }),
+    );
+    expect(shares).toEqual([
+      { first: 30_000, last: 30_032 },
+      { first: 30_033, last: 30_065 },
+      { first: 30_066, last: 30_100 },
+    ]);
+    const one = { first: 30_000, last: 30_000 };
+    expect(shareOfPorts(one, { nth: 1, count: 1 })).toEqual(one);
+    expect(shareOfPorts(one, { nth: 2, count: 3 })).toEqual(one);
+  });
+
   it('are one for each call, in turn, and given back', async () => {
     const { ports } = range(31_200, 31_202);
     const sockets = await Promise.all([ports.open(), ports.open(), ports.open()]);

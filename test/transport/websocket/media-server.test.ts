@@ -8,7 +8,6 @@ import { GatewayError } from '../../../src/errors/gateway-error.ts';
 import { mediaFaults, mediaSockets } from '../../../src/metrics/metrics.ts';
 import { clientBehind } from '../../../src/std/client-address.ts';
 import { CLOSE, type MediaSocket } from '../../../src/transport/media-socket.ts';
-import { createMediaTokens } from '../../../src/transport/media-token.ts';
 import { UnadmittedSockets } from '../../../src/transport/unadmitted-sockets.ts';
 import type { MediaLimits } from '../../../src/transport/websocket/media-connection.ts';
 import {
@@ -17,6 +16,7 @@ import {
   type MediaEndpoint,
 } from '../../../src/transport/websocket/media-server.ts';
 import { FakeClock, settle } from '../../fakes/fake-clock.ts';
+import { mediaTokens } from '../../fakes/media-tokens.ts';
 import { quietLog } from '../../fakes/quiet-log.ts';
 
 const PATH = '/api/v1/telephony/ws/1/2/3/token';
@@ -313,25 +313,24 @@ describe('messages before the decision', () => {
 describe('a media token in the path', () => {
   it('admits once; a wrong, used or expired one is closed with 4401', async () => {
     const clock = new FakeClock();
-    const random = { uuid: () => '', integer: () => 0, bytes: (n: number) => Buffer.alloc(n, 7) };
-    const tokens = createMediaTokens({ clock, random });
+    const tokens = mediaTokens({ clock });
     const call = new Call();
-    const server = await gateway(({ runId, token }) =>
+    const server = await gateway((path) =>
       Promise.resolve(
-        tokens.redeem(runId, token)
+        tokens.redeem(path)?.kind === 'issued'
           ? call
           : { refuse: CLOSE.unauthorized, reason: 'MEDIA_UNAUTHORIZED' },
       ),
     );
     const at = (token: string) => connect(server.url(`/api/v1/telephony/ws/1/2/3/${token}`));
-    const token = tokens.issue('3', 60_000);
+    const token = tokens.issue({ id: '3', workflowId: '1', organizationId: '2' }, 60_000);
     expect((await at('wrong').closed)[0]).toBe(4401);
     const first = at(token);
     await first.opened;
     first.client.send('hello');
     await call.until(1);
     expect((await at(token).closed)[0]).toBe(4401);
-    const late = tokens.issue('3', 60_000);
+    const late = tokens.issue({ id: '3', workflowId: '1', organizationId: '2' }, 60_000);
     clock.advance(60_001);
     expect((await at(late).closed)[0]).toBe(4401);
     expect((await connect(server.url('/api/v1/telephony/ws/1/2/3')).closed)[0]).toBe(4401);

@@ -5,7 +5,7 @@
 import type { Log } from '../../../log.ts';
 import { reviews } from '../../../metrics/metrics.ts';
 import { type Artifact, type Run, webhookBody, webhookVariables } from '../../../model/run.ts';
-import type { Workflow, WorkflowDefinition } from '../../../model/workflow.ts';
+import type { WorkflowDefinition } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import type { PostCallJob, ReviewRecord } from '../../../store/deliveries/post-call-jobs.ts';
@@ -75,10 +75,9 @@ async function attempt(
   stop: AbortSignal,
 ): Promise<boolean> {
   const { store } = deps;
-  const run = await store.runs.find(work.runId);
-  const version =
-    run === undefined ? undefined : await store.workflows.version(run.workflowId, run.definitionId);
-  if (run === undefined || version === undefined) {
+  const { run, workflowName } = (await store.afterworks.subject(work.runId)) ?? {};
+  const version = run && (await store.workflows.version(run.workflowId, run.definitionId));
+  if (run === undefined || workflowName === undefined || version === undefined) {
     await store.afterworks.finish(work.runId, []);
     return false;
   }
@@ -92,7 +91,7 @@ async function attempt(
   }
   // Read again, because it contains the reviews by now.
   const current = reviewed === 'done' ? await store.runs.find(run.id) : run;
-  return fire(deps, current ?? run, webhooksOf(definition));
+  return fire(deps, { run: current ?? run, workflowName }, webhooksOf(definition));
 }
 
 interface Reviewing {
@@ -157,30 +156,27 @@ async function settled(
 
 async function fire(
   { store, clock, publicUrl }: PostCallJobDeps,
-  run: Run,
+  { run, workflowName }: { run: Run; workflowName: string },
   webhooks: readonly WebhookNodeSettings[],
 ): Promise<boolean> {
-  const workflow =
-    webhooks.length === 0
-      ? undefined
-      : await store.workflows.get(run.organizationId, run.workflowId);
-  if (workflow === undefined) {
-    await store.afterworks.finish(run.id, []);
-    return false;
-  }
-  const token = await store.runs.publicToken(run.id);
-  const facts = { run, workflow, token, publicUrl, now: clock.now() };
+  // A payload without a template has no links.
+  const token = webhooks.some(hasTemplate) ? await store.runs.publicToken(run.id) : '';
+  const facts = { run, workflowName, token, publicUrl, now: clock.now() };
   await store.afterworks.finish(
     run.id,
     webhooks.map((webhook) => deliveryOf(webhook, facts)),
   );
-  return true;
+  return webhooks.length > 0;
+}
+
+function hasTemplate({ payloadTemplate }: WebhookNodeSettings): boolean {
+  return Object.keys(payloadTemplate).length > 0;
 }
 
 interface PayloadFacts {
   run: Run;
-  workflow: Workflow;
-  /** The run's public token. */
+  workflowName: string;
+  /** The run's public token; empty if no payload has a template. */
   token: string;
   publicUrl: string;
   /** Wall clock, milliseconds since 1970. */
@@ -204,19 +200,19 @@ function deliveryOf(webhook: WebhookNodeSettings, facts: PayloadFacts): NewDeliv
  *  name it. */
 function payloadOf(webhook: WebhookNodeSettings, facts: PayloadFacts): Record<string, unknown> {
   const { now } = facts;
-  if (Object.keys(webhook.payloadTemplate).length === 0) return defaultPayload(facts);
+  if (!hasTemplate(webhook)) return defaultPayload(facts);
   const payload = renderObject(webhook.payloadTemplate, contextOf(facts), { now });
   if (Object.hasOwn(payload, 'call_disposition')) return payload;
   return { ...payload, call_disposition: dispositionOf(facts.run) };
 }
 
 /** Body of a node without a template. */
-function defaultPayload({ run, workflow }: PayloadFacts): Record<string, unknown> {
+function defaultPayload({ run, workflowName }: PayloadFacts): Record<string, unknown> {
   const { caller_number: callerNumber = null, called_number: calledNumber = null } =
     run.initialContext;
   const numbers = { callerNumber, calledNumber };
   const disposition = dispositionOf(run);
-  return valuesOf(webhookBody, { ...run, ...numbers, disposition, workflowName: workflow.name });
+  return valuesOf(webhookBody, { ...run, ...numbers, disposition, workflowName });
 }
 
 /** The facts under their names in a payload. */
@@ -235,14 +231,14 @@ function dispositionOf({ gatheredContext, disposition }: Run): string {
   return typeof gathered === 'string' && gathered !== '' ? gathered : (disposition ?? '');
 }
 
-function contextOf({ run, workflow, token, publicUrl }: PayloadFacts): Record<string, unknown> {
+function contextOf({ run, workflowName, token, publicUrl }: PayloadFacts): Record<string, unknown> {
   const url = (artifact: Artifact, key: string | null) =>
     key === null ? null : artifactUrl(publicUrl, token, artifact);
   return {
     ...valuesOf(webhookVariables, {
       ...run,
       usageInfo: run.usageInfo ?? {},
-      workflowName: workflow.name,
+      workflowName,
     }),
     extra: {},
     recording_url: url('recording', run.recordingKey),

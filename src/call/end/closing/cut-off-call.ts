@@ -2,12 +2,15 @@
 // a party (dialled, ringing, or listening to the announcement). Derived from the run's events, its recording and the
 // provider's reports. Uses no clock: the call was over long before it is closed.
 
+import type { Log } from '../../../log.ts';
 import type { CallEvent, CallEventBody } from '../../../model/call-event.ts';
 import type { Run } from '../../../model/run.ts';
 import { isWarmTransfer } from '../../../model/transfer-id.ts';
 import { isObject } from '../../../std/json.ts';
+import type { FileStore } from '../../../store/files/file-store.ts';
 import { recordedSeconds } from '../../../store/files/recording-tracks.ts';
-import { type RunClosingDeps, type RunEnding, recordingKey } from './run-closing.ts';
+import { recordingKey } from '../../../store/files/run-files.ts';
+import type { RunEnding } from './run-closing.ts';
 
 /** Status of the entry that is stored when the provider has returned the id of the destination's call. */
 export const DIALLED = 'transfer-dialled';
@@ -27,6 +30,7 @@ const ON_THE_LINE: ReadonlySet<CallEventBody['type']> = new Set([
   'media.started',
   'media.interrupted',
   'media.restored',
+  'call.resumed',
   'call.held',
   'call.unheld',
   'node.entered',
@@ -40,7 +44,7 @@ const ON_THE_LINE: ReadonlySet<CallEventBody['type']> = new Set([
 
 /** Length of the run's recording; undefined if there is none on this machine. Never rejects. */
 export async function recordedMs(
-  { files, log }: Pick<RunClosingDeps, 'files' | 'log'>,
+  { files, log }: { files: Pick<FileStore, 'stat'>; log: Log },
   runId: string,
 ): Promise<number | undefined> {
   try {
@@ -106,8 +110,11 @@ function heardCharacters(events: readonly CallEvent[]): number {
   );
 }
 
-/** Wall clock at media time 0. `media.started` may have been lost with the process. */
-function mediaStartAt({ startedAt }: Run, events: readonly CallEvent[]): number | undefined {
+/** Wall clock at media time 0; undefined before the media. `media.started` may have been lost with the process. */
+export function mediaStartAt(
+  { startedAt }: Pick<Run, 'startedAt'>,
+  events: readonly CallEvent[],
+): number | undefined {
   const started = events.find(({ body }) => body.type === 'media.started');
   return started === undefined ? startedAt?.getTime() : started.at - started.mediaMs;
 }

@@ -15,11 +15,18 @@ import { sendRepeatedly } from '../../../telephony/provider/repeated-command.ts'
 /** Deadline of a hang-up with its retries. A provider answers within a second; a closing does not wait longer. */
 const HANG_UP_MS_MAX = 5_000;
 
-/** The provider and configuration of a call. */
+/** The provider of a call, and what of its configuration calls need: nothing where it has none (`WITHOUT_ACCOUNT`). */
 export interface CallRoute {
   provider: TelephonyProvider;
+  configuration: Pick<TelephonyConfiguration, 'credentials'>;
+}
+
+export interface ConfiguredRoute extends CallRoute {
   configuration: TelephonyConfiguration;
 }
+
+/** Stands for the configuration of calls of a direct provider. */
+export const WITHOUT_ACCOUNT: CallRoute['configuration'] = { credentials: {} };
 
 export interface ProviderHangUpDeps {
   store: Pick<Store, 'telephony'>;
@@ -68,7 +75,11 @@ export class ProviderHangUp {
 
   /** The provider and configuration of the run's call; undefined if the provider is not built, or the
    *  configuration is deleted. */
-  async routeOf({ organizationId, configurationId, mode }: Run): Promise<CallRoute | undefined> {
+  async routeOf({
+    organizationId,
+    configurationId,
+    mode,
+  }: Run): Promise<ConfiguredRoute | undefined> {
     const { store, providers } = this.#deps;
     const name = providerName.safeParse(mode);
     const provider = name.success ? providers.byName(name.data) : undefined;

@@ -12,12 +12,14 @@ import type { Run } from '../../../model/run.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { withDeadline } from '../../../std/deadline.ts';
 import { isObject } from '../../../std/json.ts';
-import type { FileStore } from '../../../store/files/file-store.ts';
+import type { Spool } from '../../../store/files/file-store.ts';
+import { recordingKey, transcriptKey } from '../../../store/files/run-files.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventLog, RunLog } from '../../events/event-log.ts';
 import { effectiveEvents } from '../../events/event-log.ts';
 import { feedbackItems } from '../../events/realtime-feedback.ts';
 import { type RunOutcome, runOutcomeOf } from '../../events/run-outcome.ts';
+import { runSummaryOf } from '../../events/run-summary.ts';
 import { transcriptLines, transcriptText } from '../../events/transcript.ts';
 
 /** Deadline for storing the events, and again for the outcome: a slower store counts as unavailable. On a busy machine
@@ -57,7 +59,8 @@ export interface RunEnding {
 
 export interface RunClosingDeps {
   store: Pick<Store, 'runs' | 'workflows' | 'serviceFaults'>;
-  files: Pick<FileStore, 'stat' | 'write'>;
+  /** Files on this gateway's disk: the end of a call waits for no other machine. */
+  files: Pick<Spool, 'stat' | 'write'>;
   events: EventLog;
   /** Price table; undefined: runs have no cost. */
   prices?: PriceTable | undefined;
@@ -68,7 +71,7 @@ export interface RunClosingDeps {
 type Ended = Pick<RunEnding, 'reason' | 'settings' | 'hasAfterwork'>;
 
 /** Facts about a completed run for other parts of this process. */
-export type CompletedRun = { hasAfterwork: boolean };
+export type CompletedRun = { runId: string; hasAfterwork: boolean };
 
 export class RunClosing {
   readonly #deps: RunClosingDeps;
@@ -91,7 +94,8 @@ export class RunClosing {
       await ending.onCompleting?.();
       await this.#complete(run, runLog, ending);
       this.#deps.events.release(run.id); // After a failure it stays, for the next attempt.
-      this.onCompleted?.({ hasAfterwork: ending.hasAfterwork ?? true });
+      this.#deps.events.live.notifyStored([run.id]);
+      this.onCompleted?.({ runId: run.id, hasAfterwork: ending.hasAfterwork ?? true });
     });
   }
 
@@ -120,7 +124,8 @@ export class RunClosing {
       } finally {
         events.release(run.id);
       }
-      this.onCompleted?.({ hasAfterwork: ended.hasAfterwork ?? true });
+      events.live.notifyStored([run.id]);
+      this.onCompleted?.({ runId: run.id, hasAfterwork: ended.hasAfterwork ?? true });
     });
   }
 
@@ -167,6 +172,7 @@ export class RunClosing {
         ...this.#patch(outcome, counting),
         ...files,
         servicesWorked: worked,
+        summary: runSummaryOf(counting, run, outcome),
         ...(ended.hasAfterwork === false ? { hasAfterwork: false } : {}),
       });
       await this.#noteFaults(run, faults);
@@ -243,14 +249,6 @@ export class RunClosing {
       return false;
     }
   }
-}
-
-export function recordingKey(runId: string): string {
-  return `recordings/${runId}.wav`;
-}
-
-function transcriptKey(runId: string): string {
-  return `transcripts/${runId}.txt`;
 }
 
 function withEndTimestamps(settings: Record<string, unknown> | undefined): boolean {

@@ -121,13 +121,24 @@ export class UnconnectedCalls {
     });
   }
 
-  /** Ends a call that no gateway will answer any more. Throws if the store is unavailable. */
+  /** As `fail`, unless another process has adopted the call meanwhile. Never rejects. */
+  async failOwn(call: UnconnectedCall, error: unknown): Promise<void> {
+    const { store, list } = this.#deps;
+    const { id } = call.run;
+    // While the store is away, no other process can adopt it either.
+    const owner = await store.runs.owner(id).catch(() => undefined);
+    if (owner?.isOwn === false) list.removeUnconnected(id);
+    else await this.fail(call, error);
+  }
+
+  /** Ends a call that this process will not answer any more, and that no other has adopted. Throws if the store is
+   *  unavailable. */
   async abandon(call: UnconnectedCall, fault?: RunEnding['fault']): Promise<void> {
     const { store, list } = this.#deps;
     const { id } = call.run;
     list.removeUnconnected(id);
-    const run = await store.runs.find(id);
-    if (run?.state !== 'initialized') return;
+    const [run, owner] = await Promise.all([store.runs.find(id), store.runs.owner(id)]);
+    if (run?.state !== 'initialized' || owner?.isOwn === false) return;
     const ending = { reason: 'system_cancelled', by: 'gateway' } as const;
     await this.end({ ...call, run }, fault === undefined ? ending : { ...ending, fault });
   }

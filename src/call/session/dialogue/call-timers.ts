@@ -94,21 +94,23 @@ interface DurationListener {
   onOver(): void;
 }
 
-/** Limits the call's duration, from the answer on. `text`: the author's words for the warning; may be empty. A caller
- *  who speaks is not cut off: the call ends at the next pause, or when the overtime is over. */
+/** Limits the call's duration, from the answer on, which was `talkedMs` ago. `text`: the author's words for the warning;
+ *  may be empty. A caller who speaks is not cut off: the call ends at the next pause, or when the overtime is over. */
 export function limitDuration(
   { settings, provider }: { settings: WorkflowConfigurations; provider: TelephonyProvider },
   timers: CallTimers,
   listener: DurationListener,
+  talkedMs = 0,
 ): void {
   const { call_ending_warning_seconds: warningS, call_ending_warning_text: text } = settings;
   const callS = Math.min(settings.max_call_duration, provider.capabilities.callS.max);
-  if (warningS > 0 && callS >= WARNING_SHARE_MIN * warningS) {
-    timers.after((callS - warningS) * 1_000, () => listener.onEndingSoon(text));
+  const warnedMs = (callS - warningS) * 1_000 - talkedMs;
+  if (warningS > 0 && callS >= WARNING_SHARE_MIN * warningS && warnedMs >= 0) {
+    timers.after(warnedMs, () => listener.onEndingSoon(text));
   }
   const end = (overtimeMs: number): void => {
     if (overtimeMs >= OVERTIME_MS_MAX || !listener.isCallerSpeaking()) listener.onOver();
     else timers.after(OVERTIME_CHECK_MS, () => end(overtimeMs + OVERTIME_CHECK_MS));
   };
-  timers.after(callS * 1_000, () => end(0));
+  timers.after(Math.max(0, callS * 1_000 - talkedMs), () => end(0));
 }

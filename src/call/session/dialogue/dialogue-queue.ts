@@ -9,6 +9,7 @@ import type {
   UntimedEvent,
 } from '../../../workflow/engine/dialogue-events.ts';
 import type { DialogueEngine, DialogueState } from '../../../workflow/engine.ts';
+import { type EngineStep, type NotedInput, storable } from '../../events/engine-inputs.ts';
 
 /** Queued events: far more than a call can raise at once. */
 const WAITING_MAX = 1_000;
@@ -22,6 +23,10 @@ export interface DialogueQueueOptions {
   isCallerSpeaking?(): boolean;
   /** Called before the engine gets an event. */
   beforeStep?(event: DialogueEvent): void;
+  /** Called with each step of the engine, before its actions are done. */
+  onInput?(step: EngineStep): void;
+  /** Called with the content of an event that the engine does not get. */
+  onUnused?(noted: NotedInput): void;
   perform(action: DialogueAction): void;
   /** Called after each event, when all of its actions are done; not after closing. */
   onStepped(state: DialogueState): void;
@@ -32,9 +37,14 @@ export interface DialogueQueueOptions {
   onBroken(error: unknown): void;
 }
 
+interface Waiting {
+  event: DialogueEvent;
+  noted: NotedInput | undefined;
+}
+
 export class DialogueQueue {
   readonly #options: DialogueQueueOptions;
-  readonly #waiting: DialogueEvent[] = [];
+  readonly #waiting: Waiting[] = [];
   #state: DialogueState;
   #stepping = false;
   #closed = false;
@@ -52,6 +62,16 @@ export class DialogueQueue {
   /** Queues events. Never throws. */
   dispatch(...events: UntimedEvent<DialogueEvent>[]): void {
     for (const event of events) this.#add(event);
+    this.#run();
+  }
+
+  /** Queues an event whose content the log has as `noted`, which is noted when the engine gets it. Never throws. */
+  dispatchNoted(event: UntimedEvent<DialogueEvent>, noted: NotedInput): void {
+    this.#add(event, noted);
+    this.#run();
+  }
+
+  #run(): void {
     if (this.#stepping || this.#waiting.length === 0) return;
     this.#stepping = true;
     this.#attempt(() => this.#drain());
@@ -71,18 +91,27 @@ export class DialogueQueue {
   /** Drops queued events; nothing happens after this. */
   close(): void {
     this.#closed = true;
-    this.#waiting.length = 0;
+    for (const { noted } of this.#waiting.splice(0)) this.#leave(noted);
   }
 
-  #add(event: UntimedEvent<DialogueEvent>): void {
-    if (this.#closed) return;
+  #add(event: UntimedEvent<DialogueEvent>, noted?: NotedInput): void {
+    if (this.#closed) {
+      this.#leave(noted);
+      return;
+    }
     if (this.#waiting.length >= WAITING_MAX) {
+      this.#leave(noted);
       this.#options.onBroken(new GatewayError('QUEUE_FULL', { queue: 'call events' }));
       return;
     }
     const isCallerSpeaking = this.#options.isCallerSpeaking?.() === true;
     const speaking = isCallerSpeaking && { isCallerSpeaking };
-    this.#waiting.push({ at: this.#options.clock.now(), ...speaking, ...event });
+    const timed = storable({ at: this.#options.clock.now(), ...speaking, ...event });
+    this.#waiting.push({ event: timed, noted: noted && storable(noted) });
+  }
+
+  #leave(noted: NotedInput | undefined): void {
+    if (noted !== undefined) this.#options.onUnused?.(noted);
   }
 
   #attempt(work: () => void): void {
@@ -94,13 +123,26 @@ export class DialogueQueue {
   }
 
   #drain(): void {
-    const { engine, perform, onStepped } = this.#options;
-    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
-      this.#options.beforeStep?.(event);
-      const { state, actions } = engine.step(this.#state, event);
+    const { perform, onStepped } = this.#options;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      for (const action of this.#step(next)) perform(action);
+      if (!this.#closed) onStepped(this.#state);
+    }
+  }
+
+  /** Gives the engine an event; returns its actions. */
+  #step({ event, noted }: Waiting): readonly DialogueAction[] {
+    const { engine, beforeStep, onInput } = this.#options;
+    const before = this.#state;
+    try {
+      beforeStep?.(event);
+      const { state, actions } = engine.step(before, event);
       this.#state = state;
-      for (const action of actions) perform(action);
-      if (!this.#closed) onStepped(state);
+      onInput?.({ event, before, actions, noted });
+      return actions;
+    } catch (error) {
+      if (this.#state === before) this.#leave(noted);
+      throw error;
     }
   }
 }

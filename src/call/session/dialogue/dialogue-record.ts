@@ -54,7 +54,7 @@ export class DialogueRecord {
 /** The log entry of a fault. */
 export function faultBody(error: unknown, fatal: boolean): CallEventBody & { type: 'fault' } {
   const code = codeOf(error) ?? 'UNEXPECTED';
-  return { type: 'fault', code, message: messageOf(error), fatal, ...lasting(error) };
+  return { type: 'fault', code, message: messageOf(error), fatal, ...originOf(error) };
 }
 
 /** Text for the owner of the call, with the service's own message. */
@@ -64,9 +64,10 @@ function messageOf(error: unknown): string {
   return detail === '' ? text : `${text} (${detail})`;
 }
 
-/** The facts of a fault that lasts until the owner of the service changes something; else none. */
-function lasting(error: unknown) {
-  if (!(error instanceof ServiceFault) || !error.isPermanent) return {};
-  const { job, service: name, kind, detail } = error;
-  return { service: { job, name, kind, detail } };
+/** The service that failed; with its own words if the fault lasts until the owner of the service changes something. */
+function originOf(error: unknown) {
+  if (!(error instanceof ServiceFault)) return {};
+  const { job, service: name, kind, detail, isPermanent } = error;
+  const origin = { job, name, kind };
+  return isPermanent ? { origin, service: { ...origin, detail } } : { origin };
 }

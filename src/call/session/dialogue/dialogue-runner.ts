@@ -13,6 +13,7 @@ import type {
   UntimedEvent,
 } from '../../../workflow/engine/dialogue-events.ts';
 import type { DialogueEngine, DialogueState } from '../../../workflow/engine.ts';
+import type { EngineInputs, NotedInput } from '../../events/engine-inputs.ts';
 import { CallTimers, guardedClock } from './call-timers.ts';
 import { DialogueQueue } from './dialogue-queue.ts';
 import type { DialogueRecord } from './dialogue-record.ts';
@@ -62,6 +63,8 @@ export interface DialogueRunnerOptions {
   state?: DialogueState;
   medium: DialogueMedium;
   record: DialogueRecord;
+  /** Stores what the engine gets. Default: only what is noted anyway. */
+  inputs?: EngineInputs;
   organizationId: string;
   workflowId: string;
   /** The language model; undefined: the scripted policy leads. */
@@ -98,6 +101,8 @@ export class DialogueRunner {
       clock,
       isCallerSpeaking: () => medium.isCallerSpeaking?.() === true,
       beforeStep: (event) => medium.beforeStep?.(event),
+      onInput: (step) => options.inputs?.take(step),
+      onUnused: (noted) => record.note(noted),
       perform: (action) => this.#perform(action),
       onStepped: (state) => medium.onStepped?.(state),
       onDrained: () => medium.onDrained?.(),
@@ -159,6 +164,11 @@ export class DialogueRunner {
   /** Queues events. Never throws. */
   dispatch(...events: DialogueInput[]): void {
     this.#queue.dispatch(...events);
+  }
+
+  /** Queues an event whose content is noted in the run's log, as `noted`. Never throws. */
+  dispatchNoted(event: DialogueInput, noted: NotedInput): void {
+    this.#queue.dispatchNoted(event, noted);
   }
 
   /** Asks the model ahead: the caller's turn has probably ended, with these words. Nothing else happens before the

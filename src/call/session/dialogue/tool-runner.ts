@@ -4,11 +4,11 @@
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { toolSeconds } from '../../../metrics/metrics.ts';
+import type { TransferFailure } from '../../../model/engine-input.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type {
   DialogueAction,
   DialogueEvent,
-  TransferFailure,
   UntimedEvent,
 } from '../../../workflow/engine/dialogue-events.ts';
 import { failureOf } from '../../../workflow/tools/tool-request-builder.ts';

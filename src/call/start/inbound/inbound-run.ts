@@ -64,15 +64,20 @@ export class InboundRuns {
     this.#deps = deps;
   }
 
-  /** The agent that answers. Throws Refusal if there is none, AGENT_OVERSIZED. */
+  /** The agent that answers. `known`: a version in service that was just read, perhaps of another agent. Throws Refusal
+   *  if there is none, AGENT_OVERSIZED. */
   async agent(
     { organizationId }: TelephonyConfiguration,
     workflowId: string | null,
+    known?: WorkflowVersion,
   ): Promise<WorkflowVersion> {
+    const inService = (id: string) => this.#deps.store.workflows.inService(organizationId, id);
     const version =
       workflowId === null
         ? undefined
-        : await this.#deps.store.workflows.inService(organizationId, workflowId);
+        : known?.workflowId === workflowId
+          ? known
+          : await inService(workflowId);
     if (version === undefined) throw new Refusal('no-workflow');
     return requireUsable(version);
   }
@@ -115,7 +120,7 @@ export class InboundRuns {
    *  was first. */
   async noteCreated(
     runId: string,
-    facts: { provider: ProviderName; from: string; to: string },
+    facts: { provider: ProviderName; from: string | null; to: string | null },
     isNew = false,
   ): Promise<boolean> {
     const runLog = await this.#deps.events.open(runId, { isNew });

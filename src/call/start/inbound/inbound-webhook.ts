@@ -11,6 +11,7 @@ import type { Clock } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
 import type { StartedRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
+import type { CalledNumber } from '../../../store/telephony/phone-numbers.ts';
 import { normalizeAddress } from '../../../telephony/provider/phone-address.ts';
 import {
   type HostedProvider,
@@ -39,11 +40,6 @@ interface Inbound {
   event: InboundCall;
   workflowId: string | null;
   wait: StoreWait;
-}
-
-interface Found {
-  configuration: TelephonyConfiguration;
-  number: PhoneNumber;
 }
 
 export interface InboundWebhooksDeps {
@@ -103,12 +99,19 @@ export class InboundWebhooks {
 
   async #connect(
     inbound: Inbound,
-    { configuration, number, isVerified }: Found & { isVerified: boolean },
+    {
+      configuration,
+      number,
+      version: ofNumber,
+      isVerified,
+    }: CalledNumber & { isVerified: boolean },
   ): Promise<WebhookReply> {
     const { registry, watchdog, preparation, verifier } = this.#deps.connect;
     const { provider, request, event, workflowId, wait } = inbound;
     const agentId = workflowId ?? number.inboundWorkflowId;
-    const version = await wait.repeat(() => this.#deps.runs.agent(configuration, agentId));
+    const version = await wait.repeat(() =>
+      this.#deps.runs.agent(configuration, agentId, ofNumber),
+    );
     if (!isVerified) throw new Refusal('signature');
     await wait.repeat(() => verifier.refuseReplay(provider, request));
     await this.#confirm(inbound, configuration);
@@ -131,13 +134,13 @@ export class InboundWebhooks {
     provider,
     request,
     event,
-  }: Inbound): Promise<Found & { isVerified: boolean }> {
+  }: Inbound): Promise<CalledNumber & { isVerified: boolean }> {
     const { store, connect } = this.#deps;
     // The digits may be a complete number, or a number without its country code.
     const forms = [null, event.toCountry ?? null].flatMap(
       (country) => normalizeAddress(event.to, country)?.normalized ?? [],
     );
-    const candidates: Found[] = [];
+    const candidates: CalledNumber[] = [];
     for (const to of new Set(forms)) {
       candidates.push(...(await store.telephony.findInbound(provider.name, event.accountId, to)));
     }
@@ -162,7 +165,12 @@ export class InboundWebhooks {
     if (call === undefined || isTerminal(call.status)) throw new Refusal('signature');
   }
 
-  #createRun(found: Found & { version: WorkflowVersion; inbound: Inbound }): Promise<StartedRun> {
+  #createRun(found: {
+    configuration: TelephonyConfiguration;
+    number: PhoneNumber;
+    version: WorkflowVersion;
+    inbound: Inbound;
+  }): Promise<StartedRun> {
     const { configuration, number, version, inbound } = found;
     const { provider, event } = inbound;
     const { callId, accountId, from, raw } = event;

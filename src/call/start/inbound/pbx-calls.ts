@@ -24,6 +24,7 @@ import type { ConnectServices } from '../../media/connect-services.ts';
 import { StoreWait } from '../store-wait.ts';
 import { isLastLeg, isTransferred, lastRunOf, partyOf } from './call-legs.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
+import { type FoundCalls, LeftPbxCalls } from './left-pbx-calls.ts';
 import { type MediaOpening, PerCallQueue, type QueuedCall } from './per-call-queue.ts';
 
 /** Concurrent setups at one PBX; further calls of that PBX are refused. */
@@ -44,6 +45,8 @@ const PAUSE_MS = 5_000;
 interface OwnCall {
   callId: string;
   runId: string;
+  /** Whether the process that had it is gone. */
+  isLeft?: boolean;
 }
 
 interface Joining {
@@ -56,6 +59,7 @@ export interface PbxCallsDeps {
   store: Pick<Store, 'runs' | 'telephony'>;
   runs: InboundRuns;
   connect: ConnectServices;
+  resumptions: FoundCalls;
   hangUps: ProviderHangUp;
   clock: Clock;
   log: Log;
@@ -74,6 +78,7 @@ export class PbxCalls {
   readonly #deps: PbxCallsDeps;
   readonly #options: PbxCallsOptions;
   readonly #steps: PerCallQueue;
+  readonly #left: LeftPbxCalls;
   /** Plans in preparation, by run. */
   readonly #preparing = new Map<string, Promise<unknown>>();
 
@@ -81,6 +86,7 @@ export class PbxCalls {
     this.#deps = deps;
     this.#options = options;
     this.#steps = new PerCallQueue(deps.log);
+    this.#left = new LeftPbxCalls(deps, options);
   }
 
   /** Number of calls in setup. */
@@ -89,6 +95,10 @@ export class PbxCalls {
   }
 
   inbound(call: PbxInboundCall): void {
+    if (call.isLeft === true) {
+      this.#steps.enqueue(call.callId, (stepped) => this.#left.take(call.callId, stepped));
+      return;
+    }
     const refusal = this.#options.refusal();
     if (refusal !== undefined || this.#steps.busy >= CALLS_MAX) {
       this.#refuse(call.callId, refusal ?? new Refusal('busy'));
@@ -223,11 +233,15 @@ export class PbxCalls {
     timer.cancel();
   }
 
-  async #takeAnswered({ callId, runId }: OwnCall, stepped: QueuedCall): Promise<void> {
+  async #takeAnswered({ callId, runId, isLeft }: OwnCall, stepped: QueuedCall): Promise<void> {
     if (stepped.mediaOpening !== undefined) await this.#untilOpen(stepped.mediaOpening);
     const run = await this.#runNamed(runId);
     if (run === undefined || run.state === 'completed') {
       await this.#hangUp(callId);
+      return;
+    }
+    if (isLeft === true && run.state === 'running') {
+      await this.#left.goOn(callId, await this.#named(run, callId), stepped);
       return;
     }
     if (run.state !== 'initialized') return;

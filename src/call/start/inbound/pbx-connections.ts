@@ -5,21 +5,34 @@
 import { isDeepStrictEqual } from 'node:util';
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import { pbxConnections, pbxOutages, pbxReconnects } from '../../../metrics/metrics.ts';
+import {
+  pbxConnections,
+  pbxLeaseTakeovers,
+  pbxOutages,
+  pbxReconnects,
+} from '../../../metrics/metrics.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { withDeadline } from '../../../std/deadline.ts';
 import { JobLoop } from '../../../std/job-loop.ts';
 import type { Store } from '../../../store/store.ts';
 import type { HeldConfiguration } from '../../../store/telephony/configuration-leases.ts';
-import type { PbxConnection, PbxListener, PbxState } from '../../../telephony/provider/pbx.ts';
+import type {
+  CallsElsewhere,
+  PbxConnection,
+  PbxListener,
+  PbxState,
+} from '../../../telephony/provider/pbx.ts';
 import type { PbxProvider } from '../../../telephony/provider/provider.ts';
 import { PbxCalls, type PbxCallsDeps } from './pbx-calls.ts';
+import type { PbxProcesses } from './pbx-shares.ts';
 
 /** Interval of the checks for changes that another node has stored. */
 const LOOK_MS = 2_000;
-/** Lease of a PBX: the time until another node takes over the PBXs of a killed node. A database that is slow for a
- *  moment costs none. */
-const LEASE_MS = 8_000;
+/** Lease of a PBX: the time until another node takes over the PBXs of a killed node, less the interval of the checks. A
+ *  renewal may fail once, for as long as a claim has (store/db/connections.ts). */
+const LEASE_MS = 5_500;
+/** Pause after a claim that failed, and the shortest otherwise. */
+const RETRY_MS = 500;
 /** Time in which nodes may renew leases that expired while the store was unavailable: a request that was lost with
  *  the store fails after ten seconds, and the next one is sent. A node that takes the PBX of a living one ends that
  *  node's calls. */
@@ -42,6 +55,8 @@ interface PbxConnectionsDeps {
   calls: PbxCallsDeps;
   /** Why no new call is accepted now; undefined if calls are accepted. */
   refusal: () => GatewayError | undefined;
+  /** The processes that share the calls of the connections. Undefined: this one has them all. */
+  processes: PbxProcesses | undefined;
   clock: Clock;
   log: Log;
 }
@@ -52,6 +67,8 @@ export class PbxConnections {
   readonly #lines = new Map<string, PbxConnectionHolder>();
   readonly #loop: JobLoop;
   #hasStarted = false;
+  /** When the last claim was sent, monotonic milliseconds. */
+  #askedAtMs = 0;
   /** When the store last answered, monotonic milliseconds. Undefined: not yet. */
   #answeredAtMs: number | undefined;
   /** Time until which other nodes may renew expired leases, monotonic milliseconds. */
@@ -63,7 +80,12 @@ export class PbxConnections {
     this.#deps = deps;
     this.#loop = new JobLoop({
       clock: deps.clock,
-      everyMs: LOOK_MS,
+      // Closing connections must not delay a renewal.
+      everyMs: () => {
+        const sinceMs = deps.clock.monotonicMs() - this.#askedAtMs;
+        return Math.max(RETRY_MS, LOOK_MS - sinceMs);
+      },
+      retryMs: RETRY_MS,
       run: async () => {
         await this.#look();
         this.#wasAway = false;
@@ -75,6 +97,17 @@ export class PbxConnections {
   /** Number of calls in setup. */
   get busy(): number {
     return [...this.#lines.values()].reduce((all, line) => all + line.busy, 0);
+  }
+
+  /** The configurations of the connections. */
+  get configurations(): string[] {
+    return [...this.#lines.keys()];
+  }
+
+  /** Settles when no other process holds calls of the connections, or after `ms`: closed connections bring no events.
+   *  Never rejects. */
+  async untilMembersIdle(ms: number): Promise<void> {
+    if (this.#lines.size > 0) await this.#deps.processes?.untilIdle(ms);
   }
 
   /** Starts the connections; settles when they are started. */
@@ -126,8 +159,9 @@ export class PbxConnections {
   }
 
   async #claim(): Promise<HeldConfiguration[]> {
-    const { store, providers, clock } = this.#deps;
+    const { store, providers, clock, log } = this.#deps;
     const nowMs = clock.monotonicMs();
+    this.#askedAtMs = nowMs;
     const silentMs = nowMs - (this.#answeredAtMs ?? nowMs);
     if (silentMs > LEASE_MS - LOOK_MS) this.#renewalUntilMs = nowMs + RENEWAL_MS;
     const held = await store.leases.claim({
@@ -137,6 +171,14 @@ export class PbxConnections {
       max: LINES_MAX,
     });
     this.#answeredAtMs = clock.monotonicMs();
+    for (const { id, isTakenOver } of held) {
+      if (!isTakenOver) continue;
+      log.warn(
+        { configurationId: id },
+        'PBX taken over from a node that has not renewed its lease',
+      );
+      pbxLeaseTakeovers.inc();
+    }
     return held;
   }
 
@@ -149,7 +191,9 @@ export class PbxConnections {
     }
     // A client wants an immediate retry.
     const isTakenBack = line.isReportedDown && inactiveSince === null;
-    if (line.isOf(configuration) && !isTakenBack) {
+    // Another node had the connection: events were lost, and Asterisk may send them there.
+    const wasAway = line.leaseEpoch !== configuration.leaseEpoch;
+    if (line.isOf(configuration) && !isTakenBack && !wasAway) {
       await this.#show(line, configuration);
       return;
     }
@@ -164,6 +208,8 @@ export class PbxConnections {
       configuration,
       provider,
       refusal: this.#deps.refusal,
+      processes: this.#deps.processes,
+      elsewhere: (of) => this.#deps.store.leases.callsElsewhere(of),
       onUp: () => void this.wake(),
     });
     this.#lines.set(configuration.id, line);
@@ -197,6 +243,9 @@ interface PbxLineOptions {
   provider: PbxProvider;
   /** Why no new call is accepted now; undefined if calls are accepted. */
   refusal: () => GatewayError | undefined;
+  processes: PbxProcesses | undefined;
+  /** Calls of the configuration in other gateways. */
+  elsewhere: (configurationId: string) => Promise<CallsElsewhere>;
   onUp: () => void;
 }
 
@@ -250,7 +299,10 @@ class PbxConnectionHolder {
         onStatus: (status) => this.#calls.status(status),
       };
       const account = { configurationId: id, credentials };
-      return this.#options.provider.pbx.connect(account, { listener, log: this.#log });
+      const members = this.#options.processes?.members(this.#configuration);
+      const elsewhere = () => this.#options.elsewhere(id);
+      const options = { listener, log: this.#log, members, elsewhere };
+      return this.#options.provider.pbx.connect(account, options);
     } catch (error) {
       this.#log.error({ err: error }, 'the PBX cannot be connected');
       const code = codeOf(error) ?? 'PROVIDER_FAILED';
@@ -262,6 +314,10 @@ class PbxConnectionHolder {
 
   get isUp(): boolean {
     return this.#state === 'up';
+  }
+
+  get leaseEpoch(): string {
+    return this.#configuration.leaseEpoch;
   }
 
   /** Number of calls in setup. */

@@ -31,6 +31,9 @@ import { callsPerSecondOf, type DialPace } from './dial-pace.ts';
 
 /** Longest wait of a dial. Words that take longer are ready while the phone rings. */
 const WAIT_MS_MAX = 1_500;
+/** Age of a look at the run from which it counts no more: a client may have hung the run up, or another process closed it
+ *  for this one, which stood still. Then the contact is called again, or must not be. Shorter than a death is noticed. */
+const LOOKED_MS_MAX = 1_000;
 /** Agents in memory: those of campaigns that dial at the same time. */
 const AGENTS_MAX = 100;
 /** Time after which an agent's services are read again: they may have changed. */
@@ -38,7 +41,8 @@ const KEPT_MS = 60_000;
 
 /** Result of a dial. `placed`: the phone rings. `put-off`: the provider is at its limit. `fault`: the provider was
  *  not reached, so nothing was placed. `in-doubt`: the request failed, and the phone may ring. `refused`: the
- *  provider refused, the run is completed. `closed`: the dial could not be sent, the run is completed. */
+ *  provider refused, the run is completed. `closed`: the dial could not be sent, the run is completed, or
+ *  another process's. */
 export type Placed = 'placed' | 'put-off' | 'fault' | 'in-doubt' | 'refused' | 'closed';
 
 /** A dial for an attempt that another process has claimed, with its run. */
@@ -102,13 +106,14 @@ export class CampaignCalls extends CampaignPlans {
   ): Promise<Placed> {
     const { configuration, provider } = campaignRoute;
     const { clock } = this.#deps.plans;
-    const turnMs = clock.monotonicMs() + waitMs;
+    const begunMs = clock.monotonicMs();
+    const turnMs = begunMs + waitMs;
     const route = { configuration, provider, from: callerOf(campaignRoute, claim) };
     const placement = { run, route, to: claim.phoneNumber, version: campaignRoute.version };
     await this.#deps.words.ready(placement);
     const leftMs = turnMs - clock.monotonicMs();
     if (leftMs > 0) await new Promise<void>((resolve) => clock.after(leftMs, resolve));
-    return this.#place(placement);
+    return this.#place(placement, begunMs);
   }
 
   /** Places a claimed call; this process owns the run from then on. An unclear result is stored here: the process
@@ -117,7 +122,8 @@ export class CampaignCalls extends CampaignPlans {
   async placeClaimed(dial: ClaimedDial): Promise<Placed> {
     const { store, plans, pace, words } = this.#deps;
     const { attemptId, runId, to, campaignId, ratePerSecond } = dial;
-    const turnMs = plans.clock.monotonicMs() + dial.waitMs;
+    const begunMs = plans.clock.monotonicMs();
+    const turnMs = begunMs + dial.waitMs;
     if (!this.takesCalls) return 'put-off';
     const [route, run] = await Promise.all([plans.routes.chosen(dial), this.#adopt(runId)]);
     if (run?.state === 'initialized' && route !== undefined) await words.ready({ run, route, to });
@@ -125,9 +131,8 @@ export class CampaignCalls extends CampaignPlans {
     const account = { id: dial.configurationId, callsPerSecond };
     const waitMs = Math.max(0, turnMs - plans.clock.monotonicMs());
     if (!(await pace.turn({ campaignId, ratePerSecond, account, waitMs }))) return 'put-off';
-    // The run may have been hung up meanwhile.
     if (run?.state !== 'initialized' || route === undefined) return 'fault';
-    const placed = await this.#place({ run, route, to });
+    const placed = await this.#place({ run, route, to }, begunMs);
     if (placed === 'in-doubt') {
       await store.contacts.doubt(attemptId).catch((error: unknown) => {
         plans.log.error({ err: error, attemptId }, 'unclear dial not stored');
@@ -142,9 +147,19 @@ export class CampaignCalls extends CampaignPlans {
     return (await runs.adopt(runId)) ?? (await runs.find(runId));
   }
 
-  /** Dials. Never rejects because of the provider. */
-  async #place(placement: DialRequestOfRun): Promise<Placed> {
+  /** Whether the run waits for its call, and is this process's. */
+  async #isWaiting({ id }: Run): Promise<boolean> {
+    const { runs } = this.#deps.store;
+    const [current, owner] = await Promise.all([runs.find(id), runs.owner(id)]);
+    return current?.state === 'initialized' && owner?.isOwn === true;
+  }
+
+  /** Dials, unless the run is over or another process's. `lookedMs`: when it was seen that it is not, monotonic. Never
+   *  rejects because of the provider. */
+  async #place(placement: DialRequestOfRun, lookedMs: number): Promise<Placed> {
     const { run, route } = placement;
+    const isOld = this.#deps.plans.clock.monotonicMs() - lookedMs > LOOKED_MS_MAX;
+    if (isOld && !(await this.#isWaiting(run))) return 'closed';
     const { configuration, provider } = route;
     const call = { run, configuration, provider };
     callsStarted.inc({ provider: provider.name, direction: 'outbound' });

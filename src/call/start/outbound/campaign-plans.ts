@@ -13,7 +13,7 @@ import { deadlineSignal } from '../../../std/deadline.ts';
 import type { ClaimedAttempt } from '../../../store/campaigns/dial-attempts.ts';
 import type { NewRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
-import type { CallRoute, ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
+import type { ConfiguredRoute, ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
 import { outboundContext } from '../setup/call-context.ts';
 import type { DialRecord } from './dial.ts';
 import type { OutboundRoutes, OutboundTrunk } from './outbound-route.ts';
@@ -109,7 +109,7 @@ export class CampaignPlans {
     }
   }
 
-  async #askFate(run: Run, route: CallRoute): Promise<Fate> {
+  async #askFate(run: Run, route: ConfiguredRoute): Promise<Fate> {
     const { providerCallId } = run;
     const found =
       providerCallId === null ? await this.#find(run, route) : { callId: providerCallId };
@@ -130,7 +130,7 @@ export class CampaignPlans {
   /** The oldest call between the two numbers that belongs to no other run. */
   async #find(
     run: Run,
-    { provider, configuration }: CallRoute,
+    { provider, configuration }: ConfiguredRoute,
   ): Promise<{ callId: string } | 'none' | 'unknowable'> {
     const { caller_number: from, called_number: to } = run.initialContext;
     const wanted = {

@@ -63,11 +63,11 @@ export class RunDialler {
     try {
       await dial.record.created(placement);
       const hasWaited = await pace.turn(route);
-      if (hasWaited && !(await this.#isInitialized(run))) return; // The run was hung up meanwhile.
+      if (hasWaited && !(await this.#isWaiting(run))) return; // The run was hung up meanwhile.
       await dial.record.dialled(run, await dial.send(placement));
     } catch (error) {
-      // The provider's answer to the dial is late or lost, but the call exists.
-      if (!(await this.#isInitialized(run))) return;
+      // The provider's answer to the dial is late or lost, but the call exists, here or in another process.
+      if (!(await this.#isWaiting(run))) return;
       callsRefused.inc({ code: codeOf(error) ?? 'UNEXPECTED' });
       log.warn({ err: error, runId: run.id }, 'call not placed');
       await connect.unconnected.fail(call, error);
@@ -76,11 +76,12 @@ export class RunDialler {
     }
   }
 
-  /** Whether the run is still initialized. True also if the store cannot be read. */
-  async #isInitialized({ id }: Run): Promise<boolean> {
+  /** Whether the run is still initialized, and not adopted by another process. True also if the store cannot be read. */
+  async #isWaiting({ id }: Run): Promise<boolean> {
     const { store, log } = this.#deps;
     try {
-      const current = await store.runs.find(id);
+      const [current, owner] = await Promise.all([store.runs.find(id), store.runs.owner(id)]);
+      if (owner?.isOwn === false) return false;
       return current === undefined || current.state === 'initialized';
     } catch (error) {
       log.error({ err: error, runId: id }, 'run not read');

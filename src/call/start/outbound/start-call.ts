@@ -3,6 +3,7 @@
 // contract's order (§6.1). The run exists before the provider is asked.
 
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
+import type { Direction } from '../../../model/provider.ts';
 import type { WorkflowVersion } from '../../../model/workflow.ts';
 import type { SharedReads } from '../../../std/batches.ts';
 import type { Random } from '../../../std/random.ts';
@@ -135,11 +136,12 @@ function newRun(
 
 /** The variables that the agent names and that have no value, for the answer to the client and the run. Those of an
  *  agent that asks a server first are not known yet. */
-function startLogs(
+export function startLogs(
   { definition }: WorkflowVersion,
   context: Record<string, unknown>,
+  direction: Direction = 'outbound',
 ): Record<string, unknown> {
-  if (preCallRequestOf(definition, 'outbound') !== undefined) return {};
+  if (preCallRequestOf(definition, direction) !== undefined) return {};
   const names = variablesWithoutValue(definition, context);
   return names.length === 0 ? {} : { variables_without_value: names };
 }

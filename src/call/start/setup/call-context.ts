@@ -52,6 +52,14 @@ export function inboundContext(facts: {
   };
 }
 
+/** Initial context of a call without numbers. */
+export function webContext(facts: {
+  client: Record<string, unknown>;
+  provider: ProviderName;
+}): Record<string, unknown> {
+  return { ...withoutReserved(facts.client), direction: 'inbound', provider: facts.provider };
+}
+
 /** Initial context of a call's next leg: that of the leg before, with the values that its agent has gathered. */
 export function knownBefore({ initialContext, gatheredContext }: Run): Record<string, unknown> {
   const values = gatheredContext['extracted_variables'];

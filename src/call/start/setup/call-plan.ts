@@ -26,7 +26,7 @@ import type { CallClips, ClipLibrary } from './sound-library.ts';
 
 export interface CallPlan {
   run: Run;
-  configuration: TelephonyConfiguration;
+  configuration: Pick<TelephonyConfiguration, 'credentials'>;
   provider: TelephonyProvider;
   engine: DialogueEngine;
   settings: WorkflowConfigurations;
@@ -43,6 +43,8 @@ export interface CallPlan {
   storedSettings: Record<string, unknown>;
   /** Pre-call fetch; undefined if nothing is fetched before the first word. */
   preCall: PreCallFetch | undefined;
+  /** Whether the call goes on after another process had it. Default: false. */
+  isResumed?: boolean;
   /** Whether a review or webhook may follow the call. A draft may get one until the end of the call. */
   hasAfterwork: boolean;
 }
@@ -50,7 +52,7 @@ export interface CallPlan {
 /** Plans a call. `graph`: that of the version. */
 export function planCall(input: {
   run: Run;
-  configuration: TelephonyConfiguration;
+  configuration: Pick<TelephonyConfiguration, 'credentials'>;
   provider: TelephonyProvider;
   version: WorkflowVersion;
   graph: Graph;

@@ -2,6 +2,7 @@
 
 import type { Artifact } from '../../../model/run.ts';
 import { isHosted, type TelephonyProvider } from '../../../telephony/provider/provider.ts';
+import { WEB_MEDIA_PATH } from '../../../transport/media-token.ts';
 
 /** Seconds that a callee's phone rings before we give up. */
 export const RING_S = 60;
@@ -15,7 +16,7 @@ export function callbackUrls(
   publicUrl: string,
   provider: TelephonyProvider,
   runId: string,
-): { answerUrl: string; statusUrl: string; answeredByUrl: string; transferUrl: string } {
+): Record<'answerUrl' | 'statusUrl' | 'answeredByUrl' | 'transferUrl' | 'resumeUrl', string> {
   const base = `${publicUrl}/api/v1/telephony/${provider.name}`;
   const { status, answeredBy } = isHosted(provider) ? provider.webhook.routes : NO_ROUTES;
   return {
@@ -23,6 +24,7 @@ export function callbackUrls(
     statusUrl: `${base}/${status}/${runId}`,
     answeredByUrl: `${base}/${answeredBy}/${runId}`,
     transferUrl: `${base}/transfer/${runId}`,
+    resumeUrl: `${base}/resume/${runId}`,
   };
 }
 
@@ -50,6 +52,11 @@ export function mediaUrl(
 ): string {
   const base = publicUrl.replace(/^http/, 'ws');
   return `${base}/api/v1/telephony/ws/${run.workflowId}/${run.organizationId}/${run.id}/${token}`;
+}
+
+/** The media socket of browsers. Its token travels in a header. */
+export function webMediaUrl(publicUrl: string): string {
+  return publicUrl.replace(/^http/, 'ws') + WEB_MEDIA_PATH;
 }
 
 /** A URL under a run's public token. The URL never expires; the token does. */

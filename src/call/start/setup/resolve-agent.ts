@@ -52,17 +52,28 @@ async function resolveByTrigger(deps: AgentDeps, request: StartCall): Promise<Re
   return { workflow, version: requireUsable(version) };
 }
 
-/** The draft of a workflow, or its published version. Throws AGENT_NOT_FOUND, AGENT_NOT_ACTIVE,
- *  AGENT_NOT_PUBLISHED, AGENT_OVERSIZED. */
-export async function resolveTestAgent(
-  { store }: AgentDeps,
+/** The draft of a workflow, or its published version. Throws as `resolveAgentById`. */
+export function resolveTestAgent(
+  deps: AgentDeps,
   organizationId: string,
   workflowId: string,
 ): Promise<ResolvedAgent> {
+  return resolveAgentById(deps, { organizationId, workflowId, isDraft: true });
+}
+
+/** The published version of a workflow; with `isDraft` its draft, if there is one. Throws AGENT_NOT_FOUND,
+ *  AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, AGENT_OVERSIZED. */
+export async function resolveAgentById(
+  { store }: AgentDeps,
+  wanted: { organizationId: string; workflowId: string; isDraft: boolean },
+): Promise<ResolvedAgent> {
+  const { organizationId, workflowId, isDraft } = wanted;
   const workflow = await store.workflows.get(organizationId, workflowId);
   if (workflow === undefined) throw new GatewayError('AGENT_NOT_FOUND');
   if (workflow.status !== 'active') throw new GatewayError('AGENT_NOT_ACTIVE');
-  const version = await store.workflows.draftOrPublished(workflow.id);
+  const version = isDraft
+    ? await store.workflows.draftOrPublished(workflow.id)
+    : await store.workflows.published(workflow.id);
   if (version === undefined) throw new GatewayError('AGENT_NOT_PUBLISHED');
   return { workflow, version: requireUsable(version) };
 }

@@ -22,6 +22,10 @@ const CLIP_SECONDS_MAX = 60;
 const NOISE_SECONDS_MAX = 120;
 /** Largest upload. */
 const FILE_BYTES_MAX = 10_485_760;
+/** Age up to which a look at a file that other machines hold counts: calls would wait for it. */
+const LOOKED_MS_MAX = 60_000;
+/** Wait for a look at a file whose sound is cached: the phone rings meanwhile. */
+const LOOK_MS_MAX = 500;
 /** Cached sound: an hour of clips. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 /** Sound of one call: ten minutes of clips. Further clips are spoken. */
@@ -39,17 +43,35 @@ export interface CallClips {
   add(refs: readonly ClipRef[]): Promise<void>;
 }
 
+export interface ClipLibraryDeps {
+  store: { clips: ClipStore };
+  files: FileStore;
+  /** Whether other machines hold the files: a changed file is then noticed within a minute. Default: no, at once. */
+  isRemote?: boolean;
+  clock: Clock;
+  log: Log;
+}
+
+interface KeptSound {
+  etag: string;
+  samples: Int16Array;
+  /** When the file was last seen to have this ETag, monotonic. */
+  lookedAtMs: number;
+}
+
 export class ClipLibrary {
   readonly #lookup: ClipLookup;
   readonly #files: FileStore;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #converter: WavConverter;
-  readonly #kept = new Map<string, Int16Array>();
+  readonly #lookedMsMax: number;
+  readonly #kept = new Map<string, KeptSound>();
   readonly #loading = new SharedWork<Int16Array>();
   #keptBytes = 0;
 
-  constructor(deps: { store: { clips: ClipStore }; files: FileStore; clock: Clock; log: Log }) {
+  constructor(deps: ClipLibraryDeps) {
+    this.#lookedMsMax = deps.isRemote === true ? LOOKED_MS_MAX : 0;
     this.#lookup = new ClipLookup({ ...deps, clips: deps.store.clips });
     this.#files = deps.files;
     this.#clock = deps.clock;
@@ -111,7 +133,8 @@ export class ClipLibrary {
     );
   }
 
-  /** Checks whether an uploaded file can be played. Throws CLIP_UNUSABLE with the reason, FILE_KEY_INVALID. */
+  /** Checks whether an uploaded file can be played. Throws CLIP_UNUSABLE with the reason, FILE_KEY_INVALID,
+   *  FILES_UNAVAILABLE. */
   async check(name: string, key: string): Promise<void> {
     const unusable = (reason: string) => new GatewayError('CLIP_UNUSABLE', { name, reason });
     const status = await this.#files.stat(key);
@@ -122,7 +145,8 @@ export class ClipLibrary {
       const bytes = await this.#files.readAll(key);
       ({ seconds } = inspectClip(await this.#converter.readable(bytes)));
     } catch (error) {
-      throw error instanceof GatewayError ? unusable(String(error.facts['reason'])) : error;
+      if (!(error instanceof GatewayError) || error.code === 'FILES_UNAVAILABLE') throw error;
+      throw unusable(String(error.facts['reason']));
     }
     if (seconds > CLIP_SECONDS_MAX) throw unusable(`it is longer than ${CLIP_SECONDS_MAX} seconds`);
   }
@@ -136,40 +160,61 @@ export class ClipLibrary {
     }
   }
 
-  /** The decoded sound of a file. Throws FILE_NOT_FOUND, FILE_KEY_INVALID, WAV_UNREADABLE. */
+  /** The decoded sound of a file. Throws FILE_NOT_FOUND, FILES_UNAVAILABLE, FILE_KEY_INVALID, WAV_UNREADABLE. */
   async #sound(key: string, secondsMax: number): Promise<Int16Array> {
-    const status = await this.#files.stat(key);
-    if (status === undefined) throw new GatewayError('FILE_NOT_FOUND');
-    if (status.size > FILE_BYTES_MAX)
-      throw new GatewayError('FILE_OVERSIZED', { bytes: status.size });
+    const kept = this.#kept.get(key);
+    const etag = this.#isFresh(kept) ? kept.etag : await this.#etag(key, kept);
     // A file that was uploaded again is another sound.
-    const version = `${key} ${status.size} ${status.modifiedAt.getTime()}`;
-    const kept = this.#kept.get(version);
-    if (kept !== undefined) {
-      // The map's order is the order of use.
-      this.#kept.delete(version);
-      this.#kept.set(version, kept);
-      return kept;
+    if (kept?.etag !== etag) {
+      return this.#loading.run(`${key} ${etag}`, () => this.#load(key, etag, secondsMax));
     }
-    return this.#loading.run(version, () => this.#load(key, version, secondsMax));
+    // The map's order is the order of use. Another one may have been cached meanwhile.
+    const cached = this.#kept.get(key);
+    if (cached === kept && this.#kept.delete(key)) this.#kept.set(key, kept);
+    return kept.samples;
   }
 
-  async #load(key: string, version: string, secondsMax: number): Promise<Int16Array> {
+  #isFresh(kept: KeptSound | undefined): kept is KeptSound {
+    if (kept === undefined) return false;
+    return this.#clock.monotonicMs() - kept.lookedAtMs < this.#lookedMsMax;
+  }
+
+  /** The file's ETag; that of the cached sound while the files cannot be reached. */
+  async #etag(key: string, kept: KeptSound | undefined): Promise<string> {
+    const looking = this.#files.stat(key);
+    const isCached = kept !== undefined && this.#lookedMsMax > 0;
+    const status = isCached
+      ? await withDeadline(this.#clock, LOOK_MS_MAX, 'look at a clip', looking).catch(() => kept)
+      : await looking;
+    if (status === undefined) throw new GatewayError('FILE_NOT_FOUND');
+    if ('size' in status && status.size > FILE_BYTES_MAX) {
+      throw new GatewayError('FILE_OVERSIZED', { bytes: status.size });
+    }
+    if (kept?.etag === status.etag) kept.lookedAtMs = this.#clock.monotonicMs();
+    return status.etag;
+  }
+
+  async #load(key: string, etag: string, secondsMax: number): Promise<Int16Array> {
     const wav = await this.#converter.readable(await this.#files.readAll(key));
     const samples = await decodeClip(wav, secondsMax);
     const sound = secondsMax === NOISE_SECONDS_MAX ? loopOf(samples) : samples;
-    this.#keep(version, sound);
+    this.#keep(key, { etag, samples: sound, lookedAtMs: this.#clock.monotonicMs() });
     return sound;
   }
 
-  #keep(version: string, sound: Int16Array): void {
-    this.#kept.set(version, sound);
-    this.#keptBytes += sound.byteLength;
-    for (const [oldest, { byteLength }] of this.#kept) {
+  #keep(key: string, sound: KeptSound): void {
+    this.#drop(key);
+    this.#kept.set(key, sound);
+    this.#keptBytes += sound.samples.byteLength;
+    for (const oldest of this.#kept.keys()) {
       if (this.#keptBytes <= CACHE_BYTES_MAX) break;
-      this.#kept.delete(oldest);
-      this.#keptBytes -= byteLength;
+      this.#drop(oldest);
     }
+  }
+
+  #drop(key: string): void {
+    this.#keptBytes -= this.#kept.get(key)?.samples.byteLength ?? 0;
+    this.#kept.delete(key);
   }
 }
 

@@ -31,7 +31,9 @@ export async function giveUp(
     return hangUpUntilTaken(peer, call, String(NO_CODEC));
   }
   const isCallers = call.over.aborted || call.isCancelled || codeOf(error) === 'PBX_CALL_GONE';
-  if (direction === 'inbound' && !isCallers && (await isSentAway(peer, held, call))) return;
+  // A conversation has begun: the dialplan has nothing to add to it.
+  if (!call.isLeft && direction === 'inbound' && !isCallers && (await isSentAway(peer, held, call)))
+    return;
   await hangUpUntilTaken(peer, call, 'failure');
 }
 

@@ -25,6 +25,15 @@ export class CallTable {
     return [...this.#watchers.keys()];
   }
 
+  /** Channels of the calls' parties and of the telephones behind them. */
+  get channels(): string[] {
+    const parties = [...this.calls.values()].flatMap(({ channelId, transferredTo }) => [
+      channelId,
+      ...(transferredTo === undefined ? [] : [transferredTo.channelId]),
+    ]);
+    return [...parties, ...this.telephones.all];
+  }
+
   get isEmpty(): boolean {
     return this.calls.size + this.#watchers.size === 0;
   }

@@ -16,6 +16,11 @@ export class LocalTelephones {
   readonly #behind = new Map<string, string>();
   readonly #held = new Set<string>();
 
+  /** Channels of the telephones. */
+  get all(): string[] {
+    return [...this.#ours.keys()];
+  }
+
   note(ours: string, telephone: string): void {
     this.#ours.set(telephone, ours);
     this.#behind.set(ours, telephone);

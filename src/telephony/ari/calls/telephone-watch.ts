@@ -19,12 +19,18 @@ const variable = z.looseObject({ value: z.string() });
 export class TelephoneWatch {
   readonly #peer: AriContext;
   readonly #telephones: LocalTelephones;
+  readonly #onFound: (channelId: string) => void;
   /** Our channels whose telephone is being looked for. */
   readonly #sought = new Set<string>();
 
-  constructor(peer: AriContext, telephones: LocalTelephones) {
+  /** `onFound`: called with a telephone's channel before its events are subscribed to. */
+  constructor(
+    peer: AriContext,
+    to: { telephones: LocalTelephones; onFound: (channelId: string) => void },
+  ) {
     this.#peer = peer;
-    this.#telephones = telephones;
+    this.#telephones = to.telephones;
+    this.#onFound = to.onFound;
   }
 
   /** The dialplan has reached somebody, perhaps for a channel of ours. */
@@ -43,6 +49,7 @@ export class TelephoneWatch {
 
   #watch(ours: string, telephone: AriChannel): void {
     this.#telephones.note(ours, telephone.id);
+    this.#onFound(telephone.id);
     const path = `applications/${encodeURIComponent(this.#peer.account.app)}/subscription`;
     const query = { eventSource: `channel:${telephone.id}` };
     void bestEffort(this.#peer, { action: 'subscribe', method: 'POST', path, query });

@@ -4,55 +4,58 @@
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { pbxEvents } from '../../../metrics/metrics.ts';
-import type { Clock } from '../../../std/clock.ts';
+import type { Clock, Timer } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
 import { parseJson } from '../../../std/json.ts';
 import type { Random } from '../../../std/random.ts';
 import type { MediaSession } from '../../provider/media-session.ts';
 import type { PbxConnection, PbxListener, PbxState } from '../../provider/pbx.ts';
+import type { PbxMembers } from '../../provider/pbx-members.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
-import { UnconfiguredNumbers } from '../../provider/unconfigured-numbers.ts';
+import {
+  type UnconfiguredNumber,
+  UnconfiguredNumbers,
+} from '../../provider/unconfigured-numbers.ts';
 import { answerCall } from '../calls/answer.ts';
-import { AriCall, inboundCall, rawOf } from '../calls/ari-call.ts';
+import { AriCall } from '../calls/ari-call.ts';
 import { giveUp } from '../calls/away.ts';
-import { callLimitOf, setCallLimit } from '../calls/call-limit.ts';
+import { setCallLimit } from '../calls/call-limit.ts';
 import type { CallTable } from '../calls/call-table.ts';
 import { codecFault } from '../calls/codec-check.ts';
-import { isDialled } from '../calls/dial-endpoint.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
-import { rejectReasons, unreachableReason } from '../calls/hangup-outcome.ts';
+import { rejectReasons } from '../calls/hangup-outcome.ts';
 import { TelephoneWatch } from '../calls/telephone-watch.ts';
-import { endTransferred, transferCall } from '../calls/transfer.ts';
+import { transferCall } from '../calls/transfer.ts';
+import type { Spread } from '../media/transport-selection.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
 import { type AriAnswer, type AriClient, type AriRequest, isWriteRefused } from '../rest/client.ts';
 import { type AriAccount, accountOf } from '../rest/config.ts';
-import {
-  type AriChannel,
-  type AriEvent,
-  ariEvent,
-  channelOf,
-  isEnd,
-  isInApplication,
-  type StasisStart,
-} from '../rest/messages.ts';
+import { type AriEvent, ariEvent, channelOf } from '../rest/messages.ts';
 import type { CallPeer, OpenLeg } from '../rest/peer.ts';
 import type { AriSocket, AriSocketListener } from './ari-socket.ts';
+import { ChannelEvents } from './channel-events.ts';
 import {
   type ConnectionFault,
   readOnlyFault,
   requestFault,
   takenFault,
 } from './connection-fault.ts';
-import { type Reconciliation, ReconciliationFaults, reconcile } from './reconciliation.ts';
+import { ConnectionScope, type ConnectionScopeOptions } from './connection-scope.ts';
+import { MemberRouting } from './member-routing.ts';
+import {
+  openApplication,
+  type Reconciliation,
+  ReconciliationFaults,
+  reconcile,
+} from './reconciliation.ts';
 
 const RESYNC_MS_MAX = 15_000;
 /** Pause after a dial without an answer: if Asterisk accepted it, the channel exists by then. */
 const LOOK_MS = 2_000;
-/** Longest time until an answer, above any ring time: Asterisk ends the channel before, unless it was created and never
- *  dialled. */
-const RING_MS_MAX = 180_000;
+/** Pause from a change of the members to the reconciliation: a change seldom comes alone. */
+const CHANGED_MS = 50;
 
 export interface AriConnectionOptions {
   account: AriAccount;
@@ -65,10 +68,22 @@ export interface AriConnectionOptions {
   openLeg: OpenLeg;
   openSocket: (account: AriAccount, listener: AriSocketListener) => AriSocket;
   held: CallTable;
+  /** The tag of this process. */
+  tag: string;
+  /** Other processes that hold calls of this connection. Undefined: there are none. */
+  members?: PbxMembers | undefined;
+  /** Calls of living processes that are no members. */
+  elsewhere: ConnectionScopeOptions['elsewhere'];
+  /** Where calls of the account can be. */
+  spread: (account: AriAccount, version: string | null) => Spread;
+  /** Whether the next call stays in this process nevertheless. */
+  keepsNext: () => boolean;
+  /** Whether another process has the connection: this one looks after its own calls alone. */
+  isShare: boolean;
   clock: Clock;
   random: Random;
   log: Log;
-  onClosed: () => void;
+  onClosed: (connection: AriConnection) => void;
 }
 
 export class AriConnection implements PbxConnection, CallPeer {
@@ -85,30 +100,70 @@ export class AriConnection implements PbxConnection, CallPeer {
   readonly #listener: PbxListener;
   #socket: AriSocket;
   readonly #held: CallTable;
-  readonly #telephones: TelephoneWatch;
   readonly #abort = new AbortController();
   #state: PbxState = { kind: 'connecting' };
   /** Number of the current link: a reconciliation of an earlier link is void. */
   #link = 0;
   readonly #faults = new ReconciliationFaults();
+  readonly #routing: MemberRouting | undefined;
+  readonly #scope: ConnectionScope;
+  readonly #events: ChannelEvents;
+  /** Whether events arrive. */
+  #isOpen = false;
+  /** The next reconciliation without a new link. */
+  #next: Timer | undefined;
+  /** Called with the channel of each telephone that is found behind a call. */
+  onTelephone: (channelId: string) => void = () => undefined;
+  /** Called with each number that a caller dialled and that is not configured. */
+  onUnconfigured: (number: UnconfiguredNumber) => void = () => undefined;
 
   constructor(options: AriConnectionOptions) {
     this.#options = options;
     this.#listener = options.listener;
     this.#held = options.held;
-    this.#telephones = new TelephoneWatch(this, options.held.telephones);
     this.account = options.account;
     this.client = this.#clientOf(options.account);
     this.clock = options.clock;
     this.random = options.random;
     this.log = options.log;
     this.openLeg = options.openLeg;
-    this.ids = createChannelIds(options.account.app, options.random);
+    this.ids = createChannelIds(options.account.app, options.random, options.tag);
+    this.#routing = this.#routingTo(options.members);
+    this.#scope = new ConnectionScope({ ...options, ids: this.ids, routing: this.#routing });
+    const { held, listener } = options;
+    const onFound = (id: string): void => this.onTelephone(id);
+    this.#events = new ChannelEvents({
+      peer: this,
+      held,
+      listener,
+      telephones: new TelephoneWatch(this, { telephones: held.telephones, onFound }),
+      isElsewhere: (id) => this.#scope.isElsewhere(id),
+    });
     this.#socket = this.#openSocket();
+  }
+
+  #routingTo(members: PbxMembers | undefined): MemberRouting | undefined {
+    if (members === undefined) return undefined;
+    return new MemberRouting({
+      members,
+      ids: this.ids,
+      clock: this.clock,
+      keepsNext: this.#options.keepsNext,
+      onChanged: () => this.#resyncAfter(CHANGED_MS),
+      onUnconfigured: (number) => this.#noteUnconfigured(number),
+      onFault: (fault) => {
+        if (this.#state.kind === 'up') this.#socket.reopen(fault);
+      },
+      log: this.log,
+    });
   }
 
   get state(): PbxState {
     return this.#state;
+  }
+
+  get isClosed(): boolean {
+    return this.#abort.signal.aborted;
   }
 
   watch(channelId: string, take: (event: AriEvent) => void): () => void {
@@ -133,9 +188,9 @@ export class AriConnection implements PbxConnection, CallPeer {
       const either = AbortSignal.any([signal, call.over]);
       const codecs = isEarly ? undefined : this.#codecFault(call);
       if (!call.answered) await requireNone(codecs);
-      if (await answerCall(this, call, either)) this.#answered(call);
+      if (await answerCall(this, call, either)) this.#events.answered(call);
       void setCallLimit(this, call);
-      const onClosed = () => this.#mediaClosed(callId);
+      const onClosed = (isTaken: boolean) => this.#mediaClosed(callId, isTaken);
       const { channelId } = call;
       const leg = await this.openLeg({ peer: this, callId, channelId, onClosed }, either);
       const fault = await codecs;
@@ -158,17 +213,22 @@ export class AriConnection implements PbxConnection, CallPeer {
   }
 
   async refuse(...[callId, reason, number]: Parameters<PbxConnection['refuse']>): Promise<void> {
-    if (number !== undefined) this.unconfigured.note(number, this.clock.now());
+    if (number !== undefined) this.#noteUnconfigured(number);
     const call = this.#held.calls.get(callId);
     if (call === undefined) await hangUpChannel(this, callId, rejectReasons[reason]);
     else await hangUpUntilTaken(this, call, rejectReasons[reason]);
+  }
+
+  #noteUnconfigured(number: UnconfiguredNumber): void {
+    this.unconfigured.note(number, this.clock.now());
+    this.onUnconfigured(number);
   }
 
   renew(credentials: ProviderCredentials): boolean {
     const account = accountOf(credentials);
     if (account.app !== this.account.app) return false;
     this.#socket.close();
-    this.#link += 1;
+    this.#unlink();
     this.account = account;
     this.client = this.#clientOf(account);
     this.#become({ kind: 'connecting' });
@@ -178,8 +238,10 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   close(): Promise<void> {
     this.#socket.close();
+    this.#unlink();
+    this.#routing?.close();
     this.#abort.abort();
-    this.#options.onClosed();
+    this.#options.onClosed(this);
     return Promise.resolve();
   }
 
@@ -200,11 +262,17 @@ export class AriConnection implements PbxConnection, CallPeer {
     call.isPlaced = true;
     if (how === 'placed') call.isKnown = true;
     if (how === 'refused') this.#held.remove(call);
-    if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#look(call));
+    if (how === 'uncertain') this.clock.after(LOOK_MS, () => void this.#events.look(call));
   }
 
   get held(): Pick<CallTable, 'calls' | 'isSentAway'> {
     return this.#held;
+  }
+
+  /** Channels of our calls whose ids this process has not made: those of callers and of telephones, and those of calls
+   *  that another process dialled. */
+  get foreignChannels(): string[] {
+    return this.#held.channels.filter((id) => this.ids.tagOf(id) !== this.ids.tag);
   }
 
   /** Transfers the call. Throws PBX_CALL_GONE, TRANSFER_UNSUPPORTED, PROVIDER_*: the call then continues with the
@@ -235,58 +303,120 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   #openSocket(): AriSocket {
     return this.#options.openSocket(this.account, {
-      onOpen: () => void this.#up(),
+      onOpen: () => void this.resync(),
       onMessage: (text) => this.#message(text),
       onDown: (why) => this.#down(why),
     });
   }
 
-  async #up(): Promise<void> {
-    this.#link += 1;
+  /** Compares our calls with Asterisk's channels, over a new link or `again` over the same one; then the connection is
+   *  up. Returns false if it failed, or was overtaken by the next. Never rejects. */
+  async resync(again = false): Promise<boolean> {
+    this.#unlink();
+    this.#isOpen = true;
     const link = this.#link;
+    const isOver = (): boolean => link !== this.#link || this.#abort.signal.aborted;
     const deadline = deadlineSignal(this.clock, RESYNC_MS_MAX, 'resync', this.#abort.signal);
     try {
-      const found = await reconcile(this, this.#held, deadline.signal);
-      if (link !== this.#link || this.#abort.signal.aborted) return;
-      this.version = found.version;
-      this.#become({ kind: 'up', version: found.version });
+      const version = await this.#prepare(deadline.signal);
+      await this.#scope.refresh();
+      const found = await reconcile(this, this.#held, this.#scope, deadline.signal);
+      if (isOver()) return false;
+      this.version = version;
+      if (!again || this.#state.kind !== 'up') this.#become({ kind: 'up', version });
       this.#catchUp(found);
       await found.cleanUp();
+      if (isOver()) return false;
+      this.#goOn(found);
+      const { pauseMs, lookMs } = this.#scope;
+      if (pauseMs !== undefined) this.#resyncAfter(pauseMs);
+      else if (lookMs !== undefined) this.#lookAfter(lookMs);
+      return true;
     } catch (error) {
-      if (link !== this.#link || this.#abort.signal.aborted) return;
+      if (isOver()) return false;
       this.#faults.note(this, error);
-      this.#socket.reopen(requestFault(this.account, error));
+      this.#resyncFailed(requestFault(this.account, error));
+      return false;
     } finally {
       deadline.done();
     }
   }
 
+  /** The version of Asterisk, whose application is prepared; the other processes have named their calls. */
+  async #prepare(signal: AbortSignal): Promise<string | null> {
+    const { isShare, spread } = this.#options;
+    if (isShare) return this.version;
+    const version = await openApplication(this, signal);
+    await this.#routing?.ask({ version, spread: spread(this.account, version) });
+    return version;
+  }
+
+  #resyncFailed(fault: ConnectionFault): void {
+    // The holder of the connection asks again.
+    if (this.#options.isShare) this.#down(fault);
+    else this.#socket.reopen(fault);
+  }
+
+  #resyncAfter(ms: number): void {
+    this.#next?.cancel();
+    this.#next = this.clock.after(ms, () => {
+      if (this.#isOpen) void this.resync(true);
+    });
+  }
+
+  /** Looks after `ms`, and then again, whether calls that were left alone are to be compared again. */
+  #lookAfter(ms: number): void {
+    const timer = this.clock.after(ms, () => {
+      void this.#scope.isDue().then((isDue) => {
+        if (this.#next !== timer || !this.#isOpen) return;
+        if (isDue) void this.resync(true);
+        else this.#lookAfter(ms);
+      });
+    });
+    this.#next?.cancel();
+    this.#next = timer;
+  }
+
+  /** Voids what was begun over the link. */
+  #unlink(): void {
+    this.#link += 1;
+    this.#isOpen = false;
+    this.#next?.cancel();
+    this.#next = undefined;
+  }
+
   #catchUp(found: Reconciliation): void {
-    for (const { before, channel } of found.replaced) this.#replaced(before, channel);
-    for (const call of found.ended) this.#end(call, { type: 'lost' });
+    for (const { before, channel } of found.replaced) this.#events.replaced(before, channel);
+    for (const call of found.ended) this.#events.end(call, { type: 'lost' });
     const unwanted = [...this.#held.calls.values()].filter(({ isUnwanted }) => isUnwanted);
     for (const { channelId } of [...found.partnerEnded, ...unwanted])
       void hangUpChannel(this, channelId);
     for (const { call, isHeld, holdEvents } of found.holds) {
       if (call.holdEvents === holdEvents) call.hold(isHeld);
     }
-    for (const { channel, handedTo } of found.transferred) this.#restore(channel, handedTo);
+    for (const { channel, handedTo } of found.transferred) this.#events.restore(channel, handedTo);
     for (const event of found.missedEvents) this.#held.dispatch(channelOf(event)?.id ?? '', event);
-    for (const { channel, args } of found.ringing) this.#inbound(channel, args);
-    for (const channel of found.dialled) this.#adopt(channel);
+    for (const missed of found.ringing) {
+      if (this.#routing?.route(missed, JSON.stringify(missed)) !== true)
+        this.#events.inbound(missed.channel, missed.args);
+    }
+    for (const channel of found.dialled) this.#events.adopt(channel);
   }
 
-  #restore(channel: AriChannel, handedTo: NonNullable<AriCall['transferredTo']>): void {
-    const { id } = channel;
-    if (this.#held.calls.has(id)) return;
-    const call = new AriCall({ id, runId: this.ids.runOf(id) ?? null });
-    call.answer(this.clock.monotonicMs());
-    call.transferredTo = handedTo;
-    this.#held.calls.set(id, call);
+  /** Passes on answered calls whose process is gone, after the ends of the bridges that they were in. */
+  #goOn({ left }: Reconciliation): void {
+    for (const missed of left) {
+      const { id } = missed.channel;
+      // Somebody may have taken it meanwhile.
+      if (this.#held.owns(id) || !this.#scope.isOurs(id)) continue;
+      if (this.#routing?.route(missed, JSON.stringify(missed)) !== true) this.#events.take(missed);
+    }
   }
 
-  #down({ code, message, isPermanent }: ConnectionFault): void {
-    this.#link += 1;
+  #down(fault: ConnectionFault): void {
+    const { code, message, isPermanent } = fault;
+    this.#unlink();
+    this.#routing?.down(fault);
     this.#become({ kind: 'down', code, message, isPermanent });
   }
 
@@ -299,8 +429,11 @@ export class AriConnection implements PbxConnection, CallPeer {
 
   #message(text: string): void {
     const event = ariEvent.safeParse(parseJson(text));
-    pbxEvents.inc({ provider: 'ari', result: event.success ? 'taken' : 'passed_over' });
+    // The holder of the connection has counted those of a share.
+    if (!this.#options.isShare)
+      pbxEvents.inc({ provider: 'ari', result: event.success ? 'taken' : 'passed_over' });
     if (!event.success) return; // An event type that we do not use.
+    if (this.#routing?.route(event.data, text) === true) return;
     try {
       this.#take(event.data);
     } catch (error) {
@@ -309,143 +442,16 @@ export class AriConnection implements PbxConnection, CallPeer {
   }
 
   #take(event: AriEvent): void {
-    if (event.type === 'ApplicationReplaced') {
-      this.#socket.reopen(takenFault(this.account));
-      return;
-    }
-    const channel = channelOf(event);
-    if (channel === undefined) return;
-    if (event.type === 'Dial') this.#telephones.dialled(event);
-    const held = this.#held.telephones.translated(event);
-    if (held !== undefined) this.#take(held);
-    const isWatched = this.#held.dispatch(channel.id, event);
-    if (event.type === 'ChannelDestroyed') this.#held.destroyed(channel.id);
-    // The other party of a completed transfer has ended, so the caller is alone.
-    const left = isEnd(event) ? this.#held.handedTo(channel.id) : [];
-    for (const { channelId } of left) void hangUpChannel(this, channelId);
-    const kind = this.ids.kindOf(channel.id);
-    if (kind === 'm' || kind === 't' || kind === 'd') {
-      this.#ofLeg(event, channel.id, isWatched);
-      return;
-    }
-    const call = this.#held.onChannel(channel.id);
-    if (event.type === 'StasisStart') this.#started(call, channel, event);
-    else if (call !== undefined) this.#ofCall(call, event, channel);
+    if (event.type === 'ApplicationReplaced') this.#socket.reopen(takenFault(this.account));
+    else this.#events.take(event);
   }
 
-  /** An event of an additional channel that we created for a call, or of the doctor's test call: it starts no agent. */
-  #ofLeg(event: AriEvent, id: string, isWatched: boolean): void {
-    if (event.type === 'StasisStart' && !isWatched && !this.#held.owns(id)) {
-      void hangUpChannel(this, id); // Its request was given up.
-    }
-  }
-
-  #started(call: AriCall | undefined, channel: AriChannel, event: StasisStart): void {
-    const { args, replace_channel: before } = event;
-    if (this.#held.isDestroyed(channel.id)) return; // A late event of an ended channel.
-    if (before !== undefined) this.#replaced(before.id, channel);
-    else if (this.ids.kindOf(channel.id) === 'o' && isDialled(args)) this.#adopt(channel);
-    else if (call === undefined) this.#inbound(channel, args);
-  }
-
-  /** A telephone has transferred its call with us, or with the destination of a transfer: the PBX puts another channel
-   *  in its place, here and in the bridge, and ends the telephone's. The call continues. */
-  #replaced(before: string, channel: AriChannel): void {
-    const call = this.#held.replace(before, channel.id);
-    if (call === undefined || call.isUnwanted || call.isCancelled) {
-      void hangUpChannel(this, channel.id);
-      return;
-    }
-    this.log.info({ callId: call.id }, 'a telephone has transferred its call');
-    if (channel.state === 'Up' && call.answer(this.clock.monotonicMs())) this.#answered(call);
-  }
-
-  #answered(call: AriCall): void {
-    const { id: callId, runId } = call;
-    this.#listener.onStatus(call.status('in-progress', 'answered'));
-    if (runId !== null) this.#listener.onAnswered({ callId, runId });
-  }
-
-  #inbound(channel: AriChannel, args: readonly string[]): void {
-    const { id } = channel;
-    if (this.#held.calls.has(id)) return;
-    const call = new AriCall({ id, runId: null });
-    call.limitS = callLimitOf(args);
-    if (channel.state === 'Up') call.answer(this.clock.monotonicMs());
-    const isBack = this.#held.wasOurs(id);
-    this.#held.keep(id);
-    this.#held.calls.set(id, call);
-    this.#listener.onInbound(inboundCall(channel, { args, isBack }));
-  }
-
-  /** Takes over a call that was dialled here, by another node, or before a restart. */
-  #adopt(channel: AriChannel): void {
-    const { id } = channel;
-    const runId = this.ids.runOf(id);
-    if (runId === undefined) return;
-    const call = this.#held.calls.get(id) ?? new AriCall({ id, runId });
-    call.isKnown = true;
-    this.#held.calls.set(id, call);
-    if (channel.state !== 'Up') {
-      if (isInApplication(channel)) this.#entered(call);
-      return;
-    }
-    this.#telephones.answered(channel);
-    if (call.answer(this.clock.monotonicMs())) this.#answered(call);
-  }
-
-  /** A dialled call has entered our application. One that a killed process created would wait for ever. */
-  #entered(call: AriCall): void {
-    if (!call.enter()) return;
-    const timer = this.clock.after(RING_MS_MAX, () => {
-      if (!call.answered) void hangUpChannel(this, call.channelId);
-    });
-    call.over.addEventListener('abort', () => timer.cancel(), { once: true });
-  }
-
-  #ofCall(call: AriCall, event: AriEvent, channel: AriChannel): void {
-    call.isKnown = true;
-    const isStep = event.type === 'Dial' || event.type === 'ChannelStateChange';
-    if (isStep && isInApplication(channel)) this.#adopt(channel);
-    const isRinging = call.take(event);
-    if (isRinging) this.#listener.onStatus(call.status('ringing', 'ringing'));
-    const { id: callId, runId } = call;
-    if (isRinging && call.isEntered && runId !== null) {
-      this.#listener.onEarlyMedia({ callId, runId });
-    }
-    const reason = event.type === 'Dial' ? unreachableReason[event.dialstatus] : undefined;
-    if (call.isEntered && reason !== undefined) void hangUpChannel(this, callId, reason);
-    if (event.type === 'ChannelDtmfReceived') call.digit(event.digit);
-    if (event.type === 'ChannelDestroyed' || (event.type === 'StasisEnd' && call.answered)) {
-      this.#end(call, rawOf(event, channel));
-    } else if (event.type === 'StasisEnd' && call.direction === 'inbound') {
-      this.#end(call, rawOf(event, channel));
-    }
-  }
-
-  /** Ends and reports the call, once. A call that may never have existed is not reported. */
-  #end(call: AriCall, raw: Record<string, unknown>): void {
-    if (!this.#held.remove(call)) return;
-    const { transferredTo } = call;
-    const status = call.end(this.clock.monotonicMs(), raw);
-    if (call.isKnown && !this.#held.isSentAway(call.id)) this.#listener.onStatus(status);
-    void call.leg?.close();
-    if (transferredTo !== undefined) void endTransferred(this, transferredTo);
-  }
-
-  /** Removes a call that Asterisk does not have. Never rejects. */
-  async #look(call: AriCall): Promise<void> {
-    if (call.over.aborted) return;
-    const path = `channels/${encodeURIComponent(call.channelId)}`;
-    const status = await bestEffort(this, { action: 'look', method: 'GET', path });
-    if (status === 404) this.#end(call, { type: 'not found' });
-  }
-
-  /** The call closed its media: without them it is over, unless it was transferred. */
-  #mediaClosed(callId: string): void {
+  /** The call closed its media: without them it is over, unless it was transferred, or another process has it. */
+  #mediaClosed(callId: string, isTaken: boolean): void {
     const call = this.#held.calls.get(callId);
     if (call === undefined || call.transferredTo !== undefined || call.released) return;
-    void hangUpUntilTaken(this, call);
+    if (isTaken) this.#events.giveAway(call);
+    else void hangUpUntilTaken(this, call);
   }
 }
 

@@ -7,6 +7,7 @@ import type { DialRequest, DialResult, ProviderControl } from '../../provider/pr
 import { isUncertain } from '../../provider/rest-failure.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
 import { isWithUs } from '../calls/away.ts';
+import type { CallTable } from '../calls/call-table.ts';
 import { type Dialled, dialArgs, dialQuery, jitterBufferOf } from '../calls/dial-endpoint.ts';
 import { explainedRefusal } from '../calls/dial-refusal.ts';
 import {
@@ -31,6 +32,10 @@ export interface AriReach {
   media: MediaChoice;
   /** The connection with the call; undefined if this process does not have the call. */
   connection: AriConnection | undefined;
+  /** The connection that gets the events of a call which is dialled now; undefined if none here does. */
+  dialler: AriConnection | undefined;
+  /** The calls of this process at that PBX, also without a connection. */
+  held: Pick<CallTable, 'isSentAway'> | undefined;
 }
 
 /** Length of a tone, enough for any voice menu (ITU-T Q.24 asks for 40 ms at least). */
@@ -96,7 +101,7 @@ function channelPath(connection: AriConnection | undefined, callId: string): str
 }
 
 async function dial(
-  { account, client, ids, clock, media, connection }: AriReach,
+  { account, client, ids, clock, media, dialler }: AriReach,
   request: DialRequest,
   signal: AbortSignal,
 ): Promise<DialResult> {
@@ -111,16 +116,16 @@ async function dial(
     args: dialArgs(request.runId),
     isStream: media.way !== 'rtp',
   };
-  connection?.dialling(callId, request.runId);
+  dialler?.dialling(callId, request.runId);
   try {
     const send = account.early_media ? dialWithEarlyMedia : dialAtOnce;
     const channel = await send(line, dialled, signal);
-    connection?.dialled(callId, 'placed');
+    dialler?.dialled(callId, 'placed');
     return { callId, metadata: { call_id: callId, channel_name: channel.name } };
   } catch (error) {
     // A call that may have been placed is recognised by its id when it answers into our application.
     const isKept = !account.early_media && isUncertain(codeOf(error));
-    connection?.dialled(callId, isKept ? 'uncertain' : 'refused');
+    dialler?.dialled(callId, isKept ? 'uncertain' : 'refused');
     if (account.early_media) await cancelDial(line, callId);
     const { endpoint = '' } = dialQuery(account, dialled);
     throw await explainedRefusal(client, endpoint, error, signal);
@@ -128,11 +133,11 @@ async function dial(
 }
 
 async function hangUp(
-  { account, client, ids, connection }: AriReach,
+  { account, client, ids, connection, held }: AriReach,
   callId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (connection?.held.isSentAway(callId) === true) return;
+  if (held?.isSentAway(callId) === true) return;
   const call = connection?.held.calls.get(callId);
   // A killed process may have sent the caller to the dialplan.
   if (call === undefined && !(await isWithUs({ client, account, ids }, callId, signal))) return;

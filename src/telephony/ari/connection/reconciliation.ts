@@ -15,12 +15,12 @@ import {
   FILTERED_EVENTS,
   isInApplication,
   isSentOn,
+  type StasisStart,
 } from '../rest/messages.ts';
 import type { AriContext } from '../rest/peer.ts';
 import { hostOf } from './connection-fault.ts';
 
 export interface Reconciliation {
-  version: string | null;
   /** Channels that a telephone has transferred, with the channels that replaced them. */
   replaced: { before: string; channel: AriChannel }[];
   /** Calls that are over. */
@@ -29,15 +29,17 @@ export interface Reconciliation {
   partnerEnded: AriCall[];
   /** Hold states of SIP telephones' calls, as far as the PBX reports them. */
   holds: HoldState[];
-  /** Ringing callers whose event was missed. */
-  ringing: { channel: AriChannel; args: string[] }[];
+  /** Ringing callers whose event was missed, as that event. */
+  ringing: StasisStart[];
   /** Calls that this or another process of ours dialled. */
   dialled: AriChannel[];
+  /** Answered calls that belong to no process, as events: their processes are gone, and they may go on here. */
+  left: StasisStart[];
   /** Two parties that a process of ours joined: they keep talking although no process has their call. */
   transferred: { channel: AriChannel; handedTo: { channelId: string; bridgeId: string } }[];
   /** Missed begin and end events of channels, for the requests that wait for them. */
   missedEvents: AriEvent[];
-  /** Ends channels and bridges that belong to no call. */
+  /** Ends media channels and bridges that belong to no call. */
   cleanUp(): Promise<void>;
 }
 
@@ -80,10 +82,28 @@ export class ReconciliationFaults {
   }
 }
 
-/** Compares Asterisk's channels and bridges with our calls. Throws what `AriClient` throws, and PBX_READ_ONLY. */
+/** The channels and bridges that this process looks after, besides those of its calls. */
+interface Scope {
+  isOurs(id: string): boolean;
+}
+
+/** Prepares our application at Asterisk. Returns its version. Throws what `AriClient` throws, and PBX_READ_ONLY. */
+export async function openApplication(
+  peer: AriContext,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const query = { only: 'system' };
+  const request = { action: 'info', method: 'GET', path: 'asterisk/info', query } as const;
+  const info = await peer.client.get(request, ariInfo, signal);
+  await setFilter(peer, signal);
+  return info.system?.version ?? null;
+}
+
+/** Compares Asterisk's channels and bridges with our calls. Throws what `AriClient` throws. */
 export async function reconcile(
   peer: AriContext,
   held: CallTable,
+  scope: Scope,
   signal: AbortSignal,
 ): Promise<Reconciliation> {
   const { client, account, ids } = peer;
@@ -91,19 +111,12 @@ export async function reconcile(
   const known = [...held.calls.values()].filter(({ isPlaced }) => isPlaced);
   const watched = held.watched.filter((id) => ids.kindOf(id) !== 'b');
   const partners = known.flatMap(({ transferredTo }) => transferredTo?.channelId ?? []);
-  const info = await client.get(
-    { action: 'info', method: 'GET', path: 'asterisk/info', query: { only: 'system' } },
-    ariInfo,
-    signal,
-  );
-  await setFilter(peer, signal);
   const path = `applications/${encodeURIComponent(account.app)}`;
   const app = await client.get({ action: 'application', method: 'GET', path }, application, signal);
   const ours = [...known.map(({ channelId }) => channelId), ...watched, ...partners];
-  const listed = [...new Set([...ours, ...app.channel_ids])].slice(
-    0,
-    Math.max(CHANNELS_MAX, ours.length),
-  );
+  const bridges = app.bridge_ids.filter((id) => scope.isOurs(id));
+  const theirs = app.channel_ids.filter((id) => scope.isOurs(id));
+  const listed = [...new Set([...ours, ...theirs])].slice(0, Math.max(CHANNELS_MAX, ours.length));
   const channels = new Map<string, AriChannel>();
   await inParallel(listed, async (id) => {
     const channel = await find(peer, `channels/${encodeURIComponent(id)}`, ariChannel, signal);
@@ -111,17 +124,17 @@ export async function reconcile(
   });
   const unknown = [...channels.values()].filter(({ id }) => !held.owns(id));
   const foreign = unknown.filter((channel) => isForeign(peer, channel));
-  const replaced = await replacements(peer, { known, channels, foreign }, signal);
+  const replaced = await replacements(peer, { known, channels, held }, signal);
   // A channel that a call has received meanwhile is not missing.
   const missing = new Set(listed.filter((id) => !channels.has(id)));
   for (const { before } of replaced) missing.delete(before);
   const holds = await holdStates(peer, sipTelephones({ known, channels, held }), signal);
-  const together = await broughtTogether(peer, { held, channels, bridges: app.bridge_ids }, signal);
+  const together = await broughtTogether(peer, { held, channels, bridges }, signal);
   const kept = new Set(
     together.flatMap(({ channel, handedTo }) => [channel.id, ...idsOf(handedTo)]),
   );
+  const left = unknown.filter((channel) => !kept.has(channel.id) && isAnswered(peer, channel));
   return {
-    version: info.system?.version ?? null,
     replaced,
     ended: known.filter(
       (call) => missing.has(call.channelId) || isSentAway(call, channels.get(call.channelId)),
@@ -132,24 +145,31 @@ export async function reconcile(
     holds,
     ringing: foreign
       .filter(({ state }) => state === 'Ring')
-      .map((channel) => ({ channel, args: argsOf(channel) })),
+      .map((channel) => missedStart(peer, channel, argsOf(channel))),
     dialled: [...channels.values()].filter(
-      (channel) => ids.kindOf(channel.id) === 'o' && !kept.has(channel.id) && !isSentOn(channel),
+      (channel) =>
+        ids.kindOf(channel.id) === 'o' &&
+        !kept.has(channel.id) &&
+        !isSentOn(channel) &&
+        !left.includes(channel),
     ),
+    left: left.map((channel) => ({
+      ...missedStart(peer, channel, argsOf(channel)),
+      patchbay_left: true,
+    })),
     transferred: together,
     missedEvents: watched.flatMap((id) => missedOf(peer, id, channels.get(id)) ?? []),
     cleanUp: () => {
-      const mayBeOrphans = unknown.filter((channel) => {
-        const isAnswered = foreign.includes(channel) && channel.state === 'Up';
-        return isAnswered || PARTS.has(ids.kindOf(channel.id));
-      });
-      const bridges = app.bridge_ids.filter((id) => ids.kindOf(id) === 'b');
-      const isUnowned = (id: string) => !kept.has(id) && !held.owns(id);
+      const mayBeOrphans = unknown.filter(({ id }) => PARTS.has(ids.kindOf(id)));
+      // A member may have taken a channel meanwhile.
+      const isUnowned = (id: string) => !kept.has(id) && !held.owns(id) && scope.isOurs(id);
       return endAll(
         peer,
         [
           ...mayBeOrphans.filter(({ id }) => isUnowned(id)).map(({ id }) => pathOf(id)),
-          ...bridges.filter(isUnowned).map((id) => `bridges/${id}`),
+          ...bridges
+            .filter((id) => ids.kindOf(id) === 'b' && isUnowned(id))
+            .map((id) => `bridges/${id}`),
         ],
         signal,
       );
@@ -168,14 +188,19 @@ async function endAll(
   });
 }
 
+function missedStart({ account }: AriContext, channel: AriChannel, args: string[]): StasisStart {
+  const base = { timestamp: '', application: account.app };
+  return { type: 'StasisStart', ...base, channel, args };
+}
+
 function missedOf(
-  { account }: AriContext,
+  peer: AriContext,
   id: string,
   channel: AriChannel | undefined,
 ): AriEvent | undefined {
-  const base = { timestamp: '', application: account.app };
-  if (channel?.state === 'Up') return { type: 'StasisStart', ...base, channel, args: [] };
+  if (channel?.state === 'Up') return missedStart(peer, channel, []);
   if (channel !== undefined) return undefined;
+  const base = { timestamp: '', application: peer.account.app };
   const end = { cause: 0, cause_txt: 'lost', tech_cause: undefined };
   return { type: 'ChannelDestroyed', ...base, channel: ariChannel.parse({ id }), ...end };
 }
@@ -194,6 +219,13 @@ function isForeign({ ids, account }: AriContext, channel: AriChannel): boolean {
   return ids.kindOf(channel.id) === undefined && isInApplication(channel, account.app);
 }
 
+/** Whether the channel is that of an answered call in our application. */
+function isAnswered(peer: AriContext, channel: AriChannel): boolean {
+  if (channel.state !== 'Up') return false;
+  const isDialled = peer.ids.kindOf(channel.id) === 'o' && !isSentOn(channel);
+  return isDialled || isForeign(peer, channel);
+}
+
 function argsOf({ dialplan }: AriChannel): string[] {
   return dialplan.app_data.split(',').slice(1);
 }
@@ -209,7 +241,7 @@ async function replacements(
   at: {
     known: readonly AriCall[];
     channels: ReadonlyMap<string, AriChannel>;
-    foreign: readonly AriChannel[];
+    held: CallTable;
   },
   signal: AbortSignal,
 ): Promise<Reconciliation['replaced']> {
@@ -222,8 +254,13 @@ async function replacements(
   });
   await inParallel(lost, async ({ before, bridgeId }) => {
     const bridge = await find(peer, `bridges/${bridgeId}`, ariBridge, signal);
-    const channel = at.foreign.find(({ id }) => bridge?.channels.includes(id));
-    if (channel !== undefined) replaced.push({ before, channel });
+    for (const id of bridge?.channels ?? []) {
+      if (peer.ids.kindOf(id) !== undefined || at.held.owns(id)) continue;
+      const channel = at.channels.get(id) ?? (await find(peer, pathOf(id), ariChannel, signal));
+      if (channel === undefined || !isForeign(peer, channel)) continue;
+      replaced.push({ before, channel });
+      return;
+    }
   });
   return replaced;
 }

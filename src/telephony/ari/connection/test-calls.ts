@@ -29,6 +29,10 @@ export class TestCalls {
     this.#clock = clock;
   }
 
+  isOpen(app: string): boolean {
+    return this.#open.has(app);
+  }
+
   /** Opens a test call. Returns the function that ends it. */
   open(app: string, id: string, onArrived: OnArrived): () => void {
     const ofApp = this.#open.get(app) ?? new Map<string, OnArrived>();

@@ -131,7 +131,7 @@ async function tryAudio(
       await leg.close();
     }
   } finally {
-    telephone.close();
+    telephone.close('over');
     unwatch();
   }
 }

@@ -8,7 +8,7 @@ import type { AriClient } from '../rest/client.ts';
 const ENDPOINTS_MAX = 40;
 const CONTEXTS_MAX = 10;
 
-/** The context of the printed configuration files (cli/asterisk-files), and the labels of their lines: a dialplan
+/** The context of the printed configuration files (telephony/registry/asterisk-files.ts), and the labels of their lines: a dialplan
  *  function knows labels, not what a line does. */
 export const PRINTED_CONTEXT = 'patchbay-in';
 export const PRINTED_LABELS = { jitter: 'jitter', stasis: 'stasis', away: 'away' } as const;

@@ -56,8 +56,8 @@ const PLAIN_AUDIO: AudioReader = { payload: (message) => message, timestampMs: N
 export type ChannelStart = Pick<ControlMessage, 'channelId' | 'format' | 'frameBytes'>;
 
 interface AriMediaListener {
-  /** The call has closed its media. */
-  onClosed(): void;
+  /** The call has closed its media. `isTaken`: as another process has the call. */
+  onClosed(isTaken: boolean): void;
   /** The transport is gone. */
   onLost(): void;
   /** The answer to a poll: frames that Asterisk has not played yet. */
@@ -135,9 +135,9 @@ export class AriMediaSession implements MediaSession {
     this.#delivery.dropMarks();
   }
 
-  close(): void {
+  close(reason: 'over' | 'unwanted' | 'taken'): void {
     this.#delivery.stop();
-    this.#shut('');
+    this.#shut('', reason === 'taken');
   }
 
   // The interface for the media leg.
@@ -206,10 +206,10 @@ export class AriMediaSession implements MediaSession {
     else this.#delivery.onEvent({ type: 'closed', reason: 'fault', error: fault });
   }
 
-  #shut(reason: string): void {
+  #shut(reason: string, isTaken = false): void {
     if (!this.#isOpen) return;
     this.#disconnect(reason);
-    this.#listener.onClosed();
+    this.#listener.onClosed(isTaken);
   }
 
   #disconnect(reason: string): void {

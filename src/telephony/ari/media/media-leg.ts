@@ -96,7 +96,7 @@ class AriLeg implements MediaLeg {
       callId: options.callId,
       ...transport.framing(),
       listener: {
-        onClosed: () => options.onClosed(),
+        onClosed: (isTaken) => options.onClosed(isTaken),
         onLost: () => this.#lost(),
         onQueue: (frames) => this.#queue(frames),
       },
@@ -276,14 +276,23 @@ class AriLeg implements MediaLeg {
     } catch (error) {
       if (this.#isClosed) return;
       const reason = 'they were lost in the call, and other media could not be opened';
+      const isTaken = await this.#isBridgeGone();
+      if (this.#isClosed) return;
       this.media.end(new GatewayError('PBX_MEDIA', { reason }, error));
-      this.#options.onClosed();
+      this.#options.onClosed(isTaken);
       await this.close();
     } finally {
       this.#isInterrupted = false;
       this.#music = undefined;
       this.#isExplained = false;
     }
+  }
+
+  /** Whether the bridge was ended without the call: a process that takes this one for dead does so, and has the call. */
+  async #isBridgeGone(): Promise<boolean> {
+    const path = `bridges/${this.bridgeId}`;
+    const status = await bestEffort(this.#peer, { action: 'look', method: 'GET', path });
+    return status === 404;
   }
 
   async #openOther(signal: AbortSignal): Promise<void> {

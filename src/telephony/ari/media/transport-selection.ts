@@ -76,6 +76,18 @@ export function plannedMedia(
   return { way, format: formatOf(account, way, version) };
 }
 
+/** Where calls of one connection can be: in one process, in all of the gateway, or in those of all gateways. */
+export type Spread = 'process' | 'gateway' | 'gateways';
+
+/** Where calls can be. Where Asterisk opens the connection or the media socket, that comes to one process, and AudioSocket
+ *  has one port. RTP comes to an address of the gateway, which nobody has checked at the others: a wrong one would make
+ *  every second call silent. */
+export function spreadOf({ connection }: AriAccount, { way }: MediaChoice): Spread {
+  if (connection !== 'outgoing') return 'process';
+  if (way === 'websocket_server') return 'gateways';
+  return way === 'rtp' ? 'gateway' : 'process';
+}
+
 function bestOf(account: AriAccount, version: string | null, hasAudioSocket: boolean): MediaWay {
   if (!canCarry('websocket_server', version)) {
     return hasAudioSocket && canCarry('audiosocket', version) ? 'audiosocket' : 'rtp';

@@ -199,9 +199,16 @@ export interface AriAccount extends AriConfig {
 export function accountOf(credentials: ProviderCredentials): AriAccount {
   const config = storedConfig.safeParse({ ...credentials, provider: 'ari' });
   if (!config.success) throw incompleteCredentials('ari', config.error);
-  const stasis = credentials['stasis_app_name'];
-  const app = typeof stasis === 'string' && stasis !== '' ? stasis : config.data.app_name;
-  return { ...config.data, app };
+  return { ...config.data, app: applicationOf(credentials) ?? config.data.app_name };
+}
+
+/** The Stasis application; undefined without one. */
+export function applicationOf(credentials: ProviderCredentials): string | undefined {
+  for (const name of ['stasis_app_name', 'app_name']) {
+    const value = credentials[name];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return undefined;
 }
 
 export function basicAuth({ app_name, app_password }: AriAccount): string {

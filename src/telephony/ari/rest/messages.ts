@@ -51,6 +51,8 @@ export const ariEvent = z.discriminatedUnion('type', [
     args: z.array(z.string()).catch([]),
     /** The channel that this one replaces: its telephone has transferred the call. */
     replace_channel: ariChannel.optional().catch(undefined),
+    /** Set by our reconciliation, for a channel that talked in a process which is gone. */
+    patchbay_left: z.literal(true).optional().catch(undefined),
   }),
   z.looseObject({ type: z.literal('StasisEnd'), ...onChannel }),
   z.looseObject({ type: z.literal('ChannelStateChange'), ...onChannel }),

@@ -54,8 +54,9 @@ export interface LegOptions {
   callId: string;
   /** The other party's channel, answered. */
   channelId: string;
-  /** The call closed its media, or its media have failed for good: the call must be ended. */
-  onClosed: () => void;
+  /** The call closed its media, or its media have failed for good: the call must be ended. `isTaken`: another process has
+   *  it, and it goes on there. */
+  onClosed: (isTaken: boolean) => void;
 }
 
 /** Joins a call with its audio. Settles when audio can flow. Throws PBX_MEDIA, PBX_TOO_OLD and what `AriClient` throws;

@@ -22,8 +22,7 @@ export async function withAsterisk(
   const first = await harness.deps.files.create('recordings/first.wav');
   first.append(Uint8Array.of(0));
   await first.close();
-  const ari = ariProvider.create({ clock: harness.clock, random: systemRandom });
-  Object.assign(harness.deps.providers, providersOf([ari]));
+  connectsAsterisk(harness);
   harness.configuration = await configurePbx(harness, {
     credentials: {
       ari_endpoint: asterisk.url,
@@ -37,6 +36,12 @@ export async function withAsterisk(
   harness.number = await harness.addNumber(EXTENSION, { inboundWorkflowId: harness.workflow.id });
   await harness.callControl.startJobs({ hasPbxs: true });
   await harness.until(() => asterisk.openEventSockets === 1);
+}
+
+/** Has the real connector to Asterisk. */
+export function connectsAsterisk(harness: CallHarness): void {
+  const ari = ariProvider.create({ clock: harness.clock, random: systemRandom });
+  Object.assign(harness.deps.providers, providersOf([ari]));
 }
 
 /** Lets time pass, `speed` times as fast as it does: store and sockets take real time. Returns what stops it. */

@@ -114,6 +114,7 @@ describe('an inbound call', () => {
     expect(events.map(({ body }) => body.type)).toEqual([
       'call.created',
       'media.started',
+      'engine.input',
       'node.entered',
       'agent.said',
       'user.turn',

@@ -9,7 +9,6 @@ import { EventLog } from '../../../../src/call/events/event-log.ts';
 import { LEFT_ANSWER_AGE_MS_MAX } from '../../../../src/call/start/inbound/left-answers.ts';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
 import { systemClock } from '../../../../src/std/clock.ts';
-import { systemRandom } from '../../../../src/std/random.ts';
 import type {
   AnswerRequest,
   CallSnapshot,
@@ -17,8 +16,8 @@ import type {
 } from '../../../../src/telephony/provider/provider.ts';
 import { providersOf } from '../../../../src/telephony/registry/registry.ts';
 import { twilioProvider } from '../../../../src/telephony/twilio/provider.ts';
-import { createMediaTokens } from '../../../../src/transport/media-token.ts';
 import { settle } from '../../../fakes/fake-clock.ts';
+import { mediaTokens } from '../../../fakes/media-tokens.ts';
 import { CALL, type CallHarness, inboundRequest, withCallHarness } from '../../call-harness.ts';
 
 const held = withCallHarness();
@@ -59,7 +58,7 @@ function processOf(harness: CallHarness, { provider }: Line) {
     ...harness.deps,
     providers: providersOf([provider, harness.pbx]),
     events: new EventLog({ sink: store.runs, clock, log }),
-    tokens: createMediaTokens({ clock, random: systemRandom }),
+    tokens: mediaTokens({ clock }),
   });
   return { deps, control: createCallControl(deps) };
 }
@@ -98,7 +97,10 @@ async function killed(
   const after = processOf(harness, line);
   const recovery = new CrashRecovery(after.deps);
   const closed = await recovery.start();
-  recovery.serve((runId) => after.control.answerAgain(runId));
+  recovery.serve({
+    answerAgain: (runId) => after.control.answerAgain(runId),
+    resume: (runId) => after.control.resumeLeft(runId),
+  });
   Object.assign(harness, { callControl: after.control });
   return { line, control: after.control, runId: run.id, closed };
 }
@@ -191,7 +193,10 @@ describe('an inbound call that was not answered when its process was killed', ()
     const recovery = new CrashRecovery(deps);
     await recovery.start();
     await control.drain(0);
-    recovery.serve((runId) => control.answerAgain(runId));
+    recovery.serve({
+      answerAgain: (runId) => control.answerAgain(runId),
+      resume: (runId) => control.resumeLeft(runId),
+    });
     const [run] = await harness.runs();
     await harness.completed({ id: run?.id ?? '' });
     expect(line.commands).toHaveLength(1);

@@ -1,7 +1,12 @@
 // Connections to PBXs: whose they are, how they follow configurations, what clients are shown of them.
 
 import { describe, expect, it } from 'vitest';
-import { pbxConnections, pbxOutages, pbxReconnects } from '../../../../src/metrics/metrics.ts';
+import {
+  pbxConnections,
+  pbxLeaseTakeovers,
+  pbxOutages,
+  pbxReconnects,
+} from '../../../../src/metrics/metrics.ts';
 import type { ConfigurationSummary } from '../../../../src/store/telephony/configurations.ts';
 import { type CallHarness, withCallHarness } from '../../call-harness.ts';
 import { configurePbx } from './pbx-harness.ts';
@@ -78,17 +83,31 @@ describe('connections to PBXs', () => {
   it('belong to one node, and are taken over within seconds after it was killed', async () => {
     const harness = held.harness;
     const { id } = await configurePbx(harness);
-    const until = new Date(harness.clock.now() + 8_000);
+    const until = new Date(harness.clock.now() + 5_500);
     await harness.at.sql('insert into configuration_leases values ($1, $2, $3)', [
       id,
       'dead',
       until,
     ]);
     await linesOf(harness).start();
-    await passSeconds(harness, 7);
+    await passSeconds(harness, 5);
     expect(harness.pbx.connections).toEqual([]);
-    await passSeconds(harness, 1);
+    const before = (await pbxLeaseTakeovers.get()).values[0]?.value ?? 0;
+    await passSeconds(harness, 2);
     expect(idsOf(harness)).toEqual([id]);
+    expect((await pbxLeaseTakeovers.get()).values[0]?.value).toBe(before + 1);
+  });
+
+  it('are connected again if another node has had them meanwhile', async () => {
+    const harness = held.harness;
+    await configurePbx(harness);
+    await linesOf(harness).start();
+    const [first] = harness.pbx.connections;
+    await passSeconds(harness, 3);
+    expect(first?.renewals).toBe(0);
+    await harness.at.sql('update configuration_leases set epoch = epoch + 2');
+    await passSeconds(harness, 3);
+    expect(first?.renewals).toBe(1);
   });
 
   describe('after the database was away for longer than a lease', () => {
@@ -141,7 +160,7 @@ describe('connections to PBXs', () => {
     expect(idsOf(harness)).toEqual([id]);
     await linesOf(harness).stop();
     expect(harness.pbx.open).toEqual([]);
-    expect(await harness.at.sql('select * from configuration_leases')).toEqual([]);
+    expect(await harness.at.sql('select node from configuration_leases')).toEqual([{ node: null }]);
     await passSeconds(harness, 20);
     expect(harness.pbx.open).toEqual([]);
   });

@@ -291,7 +291,7 @@ describe('an outbound call over a PBX', () => {
     expect(row?.['owner_node']).toBe(harness.at.store.node);
   });
 
-  it('that talked when its gateway was killed is hung up over the PBX at the next start', async () => {
+  it('that talked when its gateway was killed, and that the PBX does not report at the next start, is hung up', async () => {
     const harness = await held.harness.prepare();
     const pbx = await withPbx(harness);
     const { runId } = await harness.start();
@@ -301,9 +301,14 @@ describe('an outbound call over a PBX', () => {
     await harness.deps.events.flush();
     await harness.at.sql('update runs set owner_epoch = 1');
     const recovery = new CrashRecovery(harness.deps);
-    expect(await recovery.start()).toBe(1);
-    recovery.stop();
+    expect(await recovery.start()).toBe(0);
+    const not = () => Promise.resolve(false);
+    recovery.serve({ answerAgain: not, resume: not });
+    await harness.pass(14_000);
+    expect(harness.pbx.hangUps).toEqual([]);
+    await harness.pass(2_000);
     await harness.until(() => harness.pbx.hangUps.length > 0);
+    recovery.stop();
     expect(await harness.run(runId)).toMatchObject({
       state: 'completed',
       disposition: 'unexpected_error',

@@ -3,11 +3,14 @@
 
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../../src/errors/gateway-error.ts';
+import { systemRandom } from '../../../../src/std/random.ts';
 import { ReconciliationFaults } from '../../../../src/telephony/ari/connection/reconciliation.ts';
+import { createChannelIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
 import { AriSession } from '../../../fakes/asterisk/scenarios/ari-session.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { quietLog } from '../../../fakes/quiet-log.ts';
 import {
+  APP,
   Audio,
   dial,
   gateway,
@@ -35,6 +38,9 @@ function deaf(at: Table): () => Promise<void> {
     await isUp(at);
   };
 }
+
+/** Whether the id is that of a media channel. */
+const isOfLeg = (id: string) => createChannelIds(APP, systemRandom).kindOf(id) === 'm';
 
 function deleted(at: Table): string[] {
   return at.asterisk.requests.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
@@ -263,24 +269,82 @@ describe('Asterisk was restarted', () => {
 });
 
 describe('the gateway was killed', () => {
-  it('whom it talked to are hung up, and their bridges taken away', async () => {
+  /** The media channels and bridges of the dead gateway are gone. */
+  const noLeg = ({ asterisk }: Table) =>
+    until(
+      () => asterisk.bridgeIds.length === 0 && !asterisk.channels.some(({ id }) => isOfLeg(id)),
+      'the end of the media leg',
+    );
+
+  it.each([
+    ['', true],
+    [', also those whose media are still there', false],
+  ])('whom it talked to can go on with the next%s', async (_, areMediaGone) => {
     const at = await table();
-    const { audio, phone } = await talks(at);
-    await kill(at, audio);
-    expect(at.asterisk.channels.length).toBeGreaterThan(0);
+    const { audio, callId, phone } = await talks(at);
+    await kill(at, areMediaGone ? audio : undefined);
     expect(phone.isOver).toBe(false);
     const next = await restart(at);
-    await phone.ended;
+    await until(() => next.harness.inbound.length > 0, 'the call');
+    expect(next.harness.inbound).toMatchObject([{ callId, isLeft: true }]);
+    await noLeg(at);
+    const again = new Audio(await next.connection.openMedia(callId, patient));
+    await until(() => again.starts.length === 1, 'the start');
+    const heard = phone.arrivals.length;
+    again.say(3);
+    phone.say(new Int16Array(1_600).fill(500));
+    await until(() => phone.arrivals.length >= heard + 3, 'audio to the caller');
+    await until(() => again.frames.length > 3, 'audio of the caller');
+    phone.press('7');
+    await until(() => again.digits === '7', 'the key');
+    expect(phone.isOver).toBe(false);
+    expect(next.harness.of(callId)).toEqual([]);
+    phone.hangUp();
+    await until(() => next.harness.of(callId).includes('completed'), 'the end');
     await nothingLeft(at);
-    expect(next.harness.inbound).toEqual([]);
   });
 
-  it('also those whose media are still there', async () => {
+  it('a caller whose media cannot be opened again is hung up, and not sent to the dialplan', async () => {
     const at = await table();
-    const { phone } = await talks(at);
-    await kill(at);
-    await restart(at);
+    const { audio, callId, phone } = await talks(at);
+    await kill(at, audio);
+    const next = await restart(at);
+    await until(() => next.harness.inbound.length > 0, 'the call');
+    at.asterisk.faults.rest = ({ path }) =>
+      path.endsWith('/externalMedia') ? { status: 500, body: null } : undefined;
+    await expect(next.connection.openMedia(callId, patient)).rejects.toThrow();
     await phone.ended;
+    expect(at.asterisk.requests.filter(({ path }) => path.endsWith('/continue'))).toEqual([]);
+    await nothingLeft(at);
+  });
+
+  it('a caller with whom nobody goes on is refused in the middle of the call', async () => {
+    const at = await table();
+    const { audio, callId, phone } = await talks(at);
+    await kill(at, audio);
+    const next = await restart(at);
+    await until(() => next.harness.inbound.length > 0, 'the call');
+    await next.connection.refuse(callId, 'error');
+    await phone.ended;
+    await nothingLeft(at);
+  });
+
+  it('who answered its dial can go on with the next', async () => {
+    const at = await table();
+    const callId = await dial(at, 'PJSIP/instant@loop', { runId: '123' });
+    await until(() => at.harness.answered.length > 0, 'the answer');
+    const audio = new Audio(await at.connection.openMedia(callId, patient));
+    await kill(at, audio);
+    const next = await restart(at);
+    await until(() => next.harness.answered.length > 0, 'the call');
+    expect(next.harness.answered).toEqual([{ callId, runId: '123', isLeft: true }]);
+    await noLeg(at);
+    const again = new Audio(await next.connection.openMedia(callId, patient));
+    const telephone = at.asterisk.phone('instant');
+    const heard = telephone.arrivals.length;
+    again.say(3);
+    await until(() => telephone.arrivals.length >= heard + 3, 'audio');
+    await next.provider.control.hangUp(next.credentials, callId, patient);
     await nothingLeft(at);
   });
 
@@ -350,12 +414,15 @@ describe('the gateway was killed', () => {
 
   it('a transfer destination that it had begun to ring is cancelled', async () => {
     const at = await table();
-    const { callId, audio } = await talks(at);
+    const { callId, audio, phone } = await talks(at);
     const target = { to: 'noanswer', callerId: '', ringS: 60 };
     at.provider.control.transfer(at.credentials, callId, target, patient).catch(() => undefined);
-    await transferLeg(at);
+    const leg = await transferLeg(at);
     await kill(at, audio);
-    await restart(at);
+    const next = await restart(at);
+    await until(() => next.harness.inbound.length > 0, 'the caller');
+    expect(at.asterisk.channels.map(({ id }) => id)).not.toContain(leg);
+    phone.hangUp();
     await nothingLeft(at);
   });
 });

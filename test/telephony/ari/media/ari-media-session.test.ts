@@ -350,8 +350,8 @@ describe('a session whose transport is replaced', () => {
 describe('the end of a session', () => {
   it('comes once when the call closes it, with what carries it', () => {
     const { session, news, heard, transport, from } = begun();
-    session.close();
-    session.close();
+    session.close('over');
+    session.close('over');
     session.end();
     from.onText(played('a'));
     from.onClose(1_000, '');

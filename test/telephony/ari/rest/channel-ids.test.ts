@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '../../../../src/std/random.ts';
-import { createChannelIds } from '../../../../src/telephony/ari/rest/channel-ids.ts';
+import { createChannelIds, createTag } from '../../../../src/telephony/ari/rest/channel-ids.ts';
 
 const ids = createChannelIds('patchbay_0123456789ab', systemRandom);
 const others = createChannelIds('patchbay_ba9876543210', systemRandom);
@@ -27,6 +27,15 @@ describe('ids of channels and bridges', () => {
       expect(ids.kindOf(id)).toBe(kind);
       expect(ids.runOf(id)).toBeUndefined();
     }
+  });
+
+  it('name the process that made them', () => {
+    const tag = createTag(systemRandom);
+    const own = createChannelIds('patchbay_0123456789ab', systemRandom, tag);
+    const made = [own.outbound('12'), own.make('m'), own.make('t'), own.make('b')];
+    expect(made.map((id) => ids.tagOf(id))).toEqual([tag, tag, tag, tag]);
+    expect(ids.tagOf(ids.make('m'))).not.toBe(tag);
+    expect(ids.tagOf('1795200436.103')).toBeUndefined();
   });
 
   it('belong to one application only', () => {

@@ -4,6 +4,11 @@
 /** Transports of audio and events. `server`: the gateway connects to Asterisk for both. `client`: Asterisk connects
  *  to the gateway for audio. `incoming`: Asterisk connects for both. `audiosocket`, `rtp`: audio without
  *  chan_websocket. */
+import { z } from 'zod';
+
+/** Stands in the files for the password, which the gateway does not reveal. */
+export const PASSWORD_WANTED = 'THE_PASSWORD_OF_THE_CONFIGURATION';
+
 export const ADMIN_MODES = ['server', 'client', 'incoming', 'audiosocket', 'rtp'] as const;
 export type AdminMode = (typeof ADMIN_MODES)[number];
 
@@ -28,6 +33,45 @@ export interface AdminWishes {
   isTls: boolean;
   /** `ari_endpoint` of a stored configuration; undefined if none is known. */
   endpoint?: string | undefined;
+}
+
+/** What a stored configuration says of the files. */
+export interface StoredWishes {
+  user: string;
+  client: string;
+  mode: string;
+  app: string;
+  isTls: boolean;
+  endpoint?: string;
+}
+
+const storedCredentials = z.looseObject({
+  ari_endpoint: z.string().catch(''),
+  app_name: z.string().catch(''),
+  stasis_app_name: z.string().optional().catch(undefined),
+  ws_client_name: z.string().catch(''),
+  media: z.string().catch('auto'),
+  connection: z.string().catch('outgoing'),
+});
+
+const modeOfMedia: Readonly<Record<string, AdminMode>> = {
+  websocket_client: 'client',
+  audiosocket: 'audiosocket',
+  rtp: 'rtp',
+};
+
+/** Reads the credentials of a configuration of Asterisk, as the API shows them. */
+export function storedWishes(credentials: unknown): StoredWishes {
+  const stored = storedCredentials.parse(credentials);
+  const isIncoming = stored.connection === 'incoming';
+  return {
+    user: stored.app_name,
+    client: stored.ws_client_name || 'patchbay',
+    mode: isIncoming ? 'incoming' : (modeOfMedia[stored.media] ?? 'server'),
+    app: stored.stasis_app_name ?? stored.app_name,
+    isTls: stored.ari_endpoint.startsWith('https:'),
+    endpoint: stored.ari_endpoint,
+  };
 }
 
 export interface AdminFile {
