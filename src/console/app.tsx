@@ -1,0 +1,125 @@
+// The console's frame: log-in, navigation, and the page of the address.
+
+import { type ReactNode, Suspense, useEffect, useState } from 'react';
+import { Link, Route, Router, Switch, useLocation } from 'wouter';
+import { textOf } from './api/errors.ts';
+import { loadSession, logOut, type Session, useSession } from './api/session.ts';
+import { LogIn } from './pages/log-in.tsx';
+import { PAGES } from './pages.ts';
+import { Crash } from './parts/crash.tsx';
+import { Icon } from './parts/icon.tsx';
+import { Menu, MenuItem } from './parts/menu.tsx';
+import { Busy, Notice } from './parts/notice.tsx';
+import { Page } from './parts/page.tsx';
+import { chooseTheme, chosenTheme, THEMES } from './theme.ts';
+
+export function App() {
+  const session = useSession();
+  const [fault, setFault] = useState<string>();
+  useEffect(() => {
+    loadSession().catch((error: unknown) => setFault(textOf(error)));
+  }, []);
+  if (fault !== undefined) return <Notice tone="bad">{fault}</Notice>;
+  if (session.status === 'unknown') return <Busy />;
+  if (session.status === 'out') return <LogIn />;
+  return (
+    <Router base="/console">
+      <Frame session={session.session}>
+        <Suspense fallback={<Busy />}>
+          <Switch>
+            {PAGES.map(({ path, page }) => (
+              <Route key={path} path={path} component={page} />
+            ))}
+            <Route>
+              <Page title="Not found">
+                <Notice tone="bad">This page does not exist.</Notice>
+              </Page>
+            </Route>
+          </Switch>
+        </Suspense>
+      </Frame>
+    </Router>
+  );
+}
+
+function Frame({ session, children }: { session: Session; children: ReactNode }) {
+  const [location] = useLocation();
+  const [isOpen, setOpen] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of small screens closes on each page
+  useEffect(() => setOpen(false), [location]);
+  return (
+    <div className="frame">
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <header className="bar">
+        <button
+          type="button"
+          className="icon-button only-small"
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          aria-label="Menu"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name="menu" />
+        </button>
+        <Link href="/" className="brand">
+          Patchbay
+        </Link>
+        <UserMenu session={session} />
+      </header>
+      <Navigation isOpen={isOpen} location={location} />
+      <main id="content" tabIndex={-1}>
+        <Crash key={location}>{children}</Crash>
+      </main>
+    </div>
+  );
+}
+
+function Navigation({ isOpen, location }: { isOpen: boolean; location: string }) {
+  return (
+    <nav id="navigation" className="navigation" data-open={isOpen} aria-label="Pages">
+      <ul>
+        {PAGES.map(({ path, name, icon }) =>
+          name === undefined ? null : (
+            <li key={path}>
+              <Link href={path} aria-current={isWithin(location, path) ? 'page' : undefined}>
+                {icon && <Icon name={icon} />}
+                {name}
+              </Link>
+            </li>
+          ),
+        )}
+      </ul>
+    </nav>
+  );
+}
+
+function isWithin(location: string, path: string): boolean {
+  return path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`);
+}
+
+function UserMenu({ session: { user, version } }: { session: Session }) {
+  const [theme, setTheme] = useState(chosenTheme());
+  const name = user.name ?? user.email ?? `User ${user.id}`;
+  return (
+    <Menu label="Account" icon="user">
+      <p className="menu-note">{name}</p>
+      {THEMES.map((each) => (
+        <MenuItem
+          key={each}
+          isChecked={theme === each}
+          onSelect={() => {
+            chooseTheme(each);
+            setTheme(each);
+          }}
+        >
+          {`Theme: ${each}`}
+        </MenuItem>
+      ))}
+      <MenuItem onSelect={() => window.open('/docs', '_blank', 'noopener')}>API reference</MenuItem>
+      <MenuItem onSelect={() => void logOut()}>Log out</MenuItem>
+      <p className="menu-note">Patchbay {version}</p>
+    </Menu>
+  );
+}

@@ -1,0 +1,141 @@
+// The board: every call that goes on, where it stands and what was said last, as it happens. Without agents its place has
+// the first steps.
+
+import { lazy, Suspense, useDeferredValue, useMemo, useState, useSyncExternalStore } from 'react';
+import { Link } from 'wouter';
+import { api } from '../../api/client.ts';
+import { type LiveCall, LiveCalls, type LiveState } from '../../api/live.ts';
+import { formatNumber } from '../../format.ts';
+import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
+import { Page } from '../../parts/page.tsx';
+import { BoardTable } from './board-table.tsx';
+
+const FirstSteps = lazy(() => import('./first-steps.tsx').then((m) => ({ default: m.FirstSteps })));
+
+/** Calls on a page of the list: a message renders no more than these. */
+const PAGE_CALLS = 50;
+
+const live = new LiveCalls();
+
+export function BoardPage() {
+  const agents = api.useQuery('get', '/api/v1/workflow/count');
+  // The first steps stay until they are left, although they make an agent.
+  const [isFirst, setFirst] = useState<boolean>();
+  const hasNone = agents.data?.total === 0;
+  if (isFirst ?? hasNone) {
+    return (
+      <Page title="First steps">
+        <Suspense fallback={<Busy />}>
+          <FirstSteps onBegun={() => setFirst(true)} onDone={() => setFirst(false)} />
+        </Suspense>
+      </Page>
+    );
+  }
+  return (
+    <Page title="Board">
+      <Loaded query={agents}>{() => <Board />}</Loaded>
+    </Page>
+  );
+}
+
+function Board() {
+  const state = useSyncExternalStore(live.subscribe, live.read);
+  const [filter, setFilter] = useState('');
+  const [page, setPage] = useState(1);
+  const wanted = useDeferredValue(filter);
+  const found = useMemo(() => filtered(state.calls, wanted), [state.calls, wanted]);
+  const pages = Math.max(1, Math.ceil(found.length / PAGE_CALLS));
+  const at = Math.min(page, pages);
+  if (state.calls === undefined) return <Standing state={state} />;
+  return (
+    <>
+      <Standing state={state} />
+      <search className="filters">
+        <div className="field board-filter">
+          <label htmlFor="board-filter">Filter</label>
+          <input
+            id="board-filter"
+            type="search"
+            placeholder="Agent, number, node or words"
+            value={filter}
+            onChange={({ target }) => {
+              setFilter(target.value);
+              setPage(1);
+            }}
+          />
+        </div>
+        <p className="board-count" role="status">
+          {countText(state, found.length)}
+        </p>
+      </search>
+      {found.length === 0 ? (
+        <Nothing isFiltered={wanted.trim() !== ''} />
+      ) : (
+        <BoardTable
+          calls={found.slice((at - 1) * PAGE_CALLS, at * PAGE_CALLS)}
+          clockMs={state.clockMs}
+        />
+      )}
+      {pages > 1 && (
+        <nav className="pager" aria-label="Pages of calls">
+          <button type="button" disabled={at === 1} onClick={() => setPage(at - 1)}>
+            Previous
+          </button>
+          <span>
+            Page {at} of {pages}
+          </span>
+          <button type="button" disabled={at === pages} onClick={() => setPage(at + 1)}>
+            Next
+          </button>
+        </nav>
+      )}
+    </>
+  );
+}
+
+function Standing({ state: { status, calls } }: { state: LiveState }) {
+  if (status === 'broken') {
+    return (
+      <Notice tone="warn">The connection to the gateway is broken. It is opened again.</Notice>
+    );
+  }
+  if (status === 'unavailable') {
+    return (
+      <Notice tone="warn">The gateway cannot read its calls at the moment. It tries again.</Notice>
+    );
+  }
+  return calls === undefined ? <Busy /> : null;
+}
+
+function Nothing({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <p className="empty">No call matches the filter.</p>;
+  return (
+    <p className="empty">
+      No call goes on. Talk to one of your <Link href="/agents">agents</Link>, or see the{' '}
+      <Link href="/runs">runs</Link> of calls that are over.
+    </p>
+  );
+}
+
+function countText({ calls, total }: LiveState, found: number): string {
+  const shown = calls?.size ?? 0;
+  const all = `${formatNumber(total)} ${total === 1 ? 'call' : 'calls'}`;
+  const cut = total > shown ? `, the newest ${formatNumber(shown)} are here` : '';
+  return found === shown ? `${all}${cut}` : `${formatNumber(found)} of ${all}${cut}`;
+}
+
+/** Newest first; the order stays while a call goes on. */
+function filtered(calls: LiveState['calls'], filter: string): LiveCall[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = [...(calls?.values() ?? [])];
+  const found = words.length === 0 ? all : all.filter((call) => hasWords(call, words));
+  return found.sort((one, other) => Number(other.run_id) - Number(one.run_id));
+}
+
+function hasWords(call: LiveCall, words: readonly string[]): boolean {
+  const { agent, caller_number, called_number, node, last_words, gateway, provider } = call;
+  const text = [agent, caller_number, called_number, node, last_words, gateway, provider]
+    .join(' ')
+    .toLowerCase();
+  return words.every((word) => text.includes(word));
+}

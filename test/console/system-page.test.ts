@@ -1,0 +1,59 @@
+// The state of the system and the API keys in a browser.
+
+import { describe, expect, it } from 'vitest';
+import { databaseOf } from '../store/databases.ts';
+import { expectAccessible, hasChromium, withConsole } from './browser.ts';
+
+describe.runIf(hasChromium())('the page of the system', () => {
+  const world = withConsole();
+
+  it('shows the gateway, its processes, what it uses, and faults of services', async () => {
+    const { page, gateway, dataFolder } = world;
+    const client = await databaseOf(dataFolder, undefined).connect();
+    await client.query(
+      `insert into service_faults (organization_id, job, service, kind, detail, run_id, first_at, last_at)
+      select id, 'tts', 'cartesia', 'auth', 'The key is refused', 1, now(), now() from organizations`,
+    );
+    await client.end();
+    await page.goto(`${gateway.url}/console/system`);
+    const all = page.getByRole('region', { name: 'All gateways' });
+    await all.getByText('answers').waitFor();
+    await page.getByRole('heading', { name: /^Gateway / }).waitFor();
+    const processes = page.getByRole('region', { name: /^Processes of / }).locator('tbody tr');
+    expect((await processes.allInnerTexts()).join('\n')).toContain('api');
+    await page.getByText('Calls meet faults of cartesia').waitFor();
+    await page.getByText('The key is refused').waitFor();
+    await expectAccessible(page);
+  });
+
+  it('creates an API key, which it shows once, and archives and reactivates it', async () => {
+    const { page, gateway } = world;
+    const statusOf = async (key: string) => {
+      const headers = { 'X-API-Key': key };
+      return (await fetch(`${gateway.url}/api/v1/campaign`, { headers })).status;
+    };
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('Back office');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    const code = page.getByRole('region', { name: 'API key' }).locator('pre');
+    const key = await code.innerText();
+    await expectAccessible(page);
+    expect(await statusOf(key)).toBe(200);
+    await page.getByRole('button', { name: 'Done' }).click();
+    expect(await page.content()).not.toContain(key);
+
+    const row = page.getByRole('row', { name: /Back office/ });
+    await row.getByRole('button', { name: 'Archive' }).click();
+    await expectAccessible(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click();
+    await row.getByText('archived').waitFor();
+    expect(await statusOf(key)).toBe(401);
+    await row.getByRole('button', { name: 'Reactivate' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reactivate' }).click();
+    await row.getByText('in use').waitFor();
+    expect(await statusOf(key)).toBe(200);
+    await expectAccessible(page);
+  });
+});
