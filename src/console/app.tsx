@@ -1,7 +1,7 @@
 // The console's frame: log-in, navigation, and the page of the address.
 
-import { type ReactNode, Suspense, useEffect, useState } from 'react';
-import { Link, Route, Router, Switch, useLocation } from 'wouter';
+import { type ReactNode, useEffect, useLayoutEffect, useState } from 'react';
+import { Link, matchRoute, Route, Router, Switch, useLocation, useRouter } from 'wouter';
 import { textOf } from './api/errors.ts';
 import { loadSession, logOut, type Session, useSession } from './api/session.ts';
 import { LogIn } from './pages/log-in.tsx';
@@ -13,30 +13,35 @@ import { Busy, Notice } from './parts/notice.tsx';
 import { Page } from './parts/page.tsx';
 import { chooseTheme, chosenTheme, THEMES } from './theme.ts';
 
+const BASE = '/console';
+
 export function App() {
   const session = useSession();
   const [fault, setFault] = useState<string>();
-  useEffect(() => {
+  const { parser } = useRouter();
+  // Before the browser paints: the page comes while the gateway says who is logged in.
+  useLayoutEffect(() => {
     loadSession().catch((error: unknown) => setFault(textOf(error)));
-  }, []);
+    const path = location.pathname.slice(BASE.length) || '/';
+    const page = PAGES.find((each) => matchRoute(parser, each.path, path)[0])?.page;
+    if (page !== undefined && 'load' in page) page.load().catch(() => undefined); // The page itself says that it cannot be loaded.
+  }, [parser]);
   if (fault !== undefined) return <Notice tone="bad">{fault}</Notice>;
   if (session.status === 'unknown') return <Busy />;
   if (session.status === 'out') return <LogIn />;
   return (
-    <Router base="/console">
+    <Router base={BASE}>
       <Frame session={session.session}>
-        <Suspense fallback={<Busy />}>
-          <Switch>
-            {PAGES.map(({ path, page }) => (
-              <Route key={path} path={path} component={page} />
-            ))}
-            <Route>
-              <Page title="Not found">
-                <Notice tone="bad">This page does not exist.</Notice>
-              </Page>
-            </Route>
-          </Switch>
-        </Suspense>
+        <Switch>
+          {PAGES.map(({ path, page }) => (
+            <Route key={path} path={path} component={page} />
+          ))}
+          <Route>
+            <Page title="Not found">
+              <Notice tone="bad">This page does not exist.</Notice>
+            </Page>
+          </Route>
+        </Switch>
       </Frame>
     </Router>
   );

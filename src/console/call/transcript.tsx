@@ -14,6 +14,10 @@ const NAMES: Readonly<Record<Line['kind'], string>> = {
   tool: 'Tool',
   fault: 'Fault',
 };
+/** Lines whose layout and painting the browser leaves out together while they are out of sight. */
+const BLOCK_LINES = 50;
+/** Height of a line that was never in sight, in pixels. */
+const LINE_HEIGHT = 48;
 
 export function Transcript({
   call,
@@ -48,8 +52,17 @@ export function Transcript({
           {call.isOver ? 'Nothing was said in this call.' : 'Nothing was said yet.'}
         </p>
       )}
-      {call.lines.map((line) => (
-        <Row key={line.id} line={line} isHere={line.id === here} onSeek={onSeek} />
+      {blocksOf(call.lines).map((lines, index) => (
+        <div
+          // biome-ignore lint/suspicious/noArrayIndexKey: a block is a place, through which lines move
+          key={index}
+          className="line-block"
+          style={{ containIntrinsicHeight: `auto ${lines.length * LINE_HEIGHT}px` }}
+        >
+          {lines.map((line) => (
+            <Row key={line.id} line={line} isHere={line.id === here} onSeek={onSeek} />
+          ))}
+        </div>
       ))}
       {call.interim !== '' && (
         <p className="line" data-kind="caller">
@@ -57,6 +70,12 @@ export function Transcript({
         </p>
       )}
     </div>
+  );
+}
+
+function blocksOf(lines: readonly Line[]): (readonly Line[])[] {
+  return Array.from({ length: Math.ceil(lines.length / BLOCK_LINES) }, (_, index) =>
+    lines.slice(index * BLOCK_LINES, (index + 1) * BLOCK_LINES),
   );
 }
 
@@ -97,8 +116,8 @@ const Row = memo(function LineRow({ line, isHere, onSeek }: RowProps) {
 
 /** Scrolls the log alone: the page stays where it is. */
 function scrollTo(log: HTMLElement, row: HTMLElement): void {
-  const top = row.offsetTop - log.offsetTop;
-  const isVisible =
-    top >= log.scrollTop && top + row.offsetHeight <= log.scrollTop + log.clientHeight;
-  if (!isVisible) log.scrollTo({ top: top - log.clientHeight / 3 });
+  const { top, bottom } = row.getBoundingClientRect();
+  const frame = log.getBoundingClientRect();
+  if (top >= frame.top && bottom <= frame.bottom) return;
+  log.scrollTo({ top: log.scrollTop + top - frame.top - log.clientHeight / 3 });
 }

@@ -1,10 +1,14 @@
 // The graph in a page: loaded when it is shown first, with the same as a list for screen readers and keyboards.
 
-import { lazy, Suspense } from 'react';
-import { Busy } from '../parts/notice.tsx';
+import '@xyflow/react/dist/base.css';
+import '../style/graph.css';
+import { later } from '../parts/later.tsx';
 import type { GraphProps } from './types.ts';
 
-const AGENT_GRAPH = lazy(async () => ({ default: (await import('./agent-graph.tsx')).AgentGraph }));
+const AgentGraph = later(
+  async () => (await import('./agent-graph.tsx')).AgentGraph,
+  'Drawing the graph',
+);
 
 export function GraphView({
   height = 320,
@@ -16,9 +20,7 @@ export function GraphView({
     <div className="graph">
       {/* The list below says the same. */}
       <section className="graph-canvas" style={{ height }} aria-label="Graph">
-        <Suspense fallback={<Busy label="Drawing the graph" />}>
-          <AGENT_GRAPH {...props} />
-        </Suspense>
+        <AgentGraph {...props} />
       </section>
       <details>
         <summary>The graph as a list</summary>

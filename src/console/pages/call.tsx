@@ -1,6 +1,7 @@
 // One call, live or past, the same page: who, why it ended, the path in the graph, the sound with everything that
 // happened on its axis, the transcript, and what it left. Its parts stand in console/call.
 
+import '../style/call.css';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useParams } from 'wouter';
 import { api } from '../api/client.ts';

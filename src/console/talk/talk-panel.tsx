@@ -1,5 +1,6 @@
 // Talks to an agent from the page: the panel of a call from the browser.
 
+import '../style/talk.css';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { CallLevel } from '../audio/web-call.ts';

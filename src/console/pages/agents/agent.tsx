@@ -1,5 +1,6 @@
 // One agent: its graph, versions, tests, and export, each with an address of its own.
 
+import './agents.css';
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';

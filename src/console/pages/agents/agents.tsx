@@ -1,5 +1,6 @@
 // The list of agents: search, folders, archive, and the ways to a new one.
 
+import './agents.css';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';

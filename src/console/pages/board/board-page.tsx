@@ -1,16 +1,17 @@
 // The board: every call that goes on, where it stands and what was said last, as it happens. Without agents its place has
 // the first steps.
 
-import { lazy, Suspense, useDeferredValue, useMemo, useState, useSyncExternalStore } from 'react';
+import { useDeferredValue, useMemo, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { type LiveCall, LiveCalls, type LiveState } from '../../api/live.ts';
 import { formatNumber } from '../../format.ts';
+import { later } from '../../parts/later.tsx';
 import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
 import { BoardTable } from './board-table.tsx';
 
-const FirstSteps = lazy(() => import('./first-steps.tsx').then((m) => ({ default: m.FirstSteps })));
+const FirstSteps = later(async () => (await import('./first-steps.tsx')).FirstSteps);
 
 /** Calls on a page of the list: a message renders no more than these. */
 const PAGE_CALLS = 50;
@@ -25,9 +26,7 @@ export function BoardPage() {
   if (isFirst ?? hasNone) {
     return (
       <Page title="First steps">
-        <Suspense fallback={<Busy />}>
-          <FirstSteps onBegun={() => setFirst(true)} onDone={() => setFirst(false)} />
-        </Suspense>
+        <FirstSteps onBegun={() => setFirst(true)} onDone={() => setFirst(false)} />
       </Page>
     );
   }

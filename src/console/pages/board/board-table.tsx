@@ -71,17 +71,19 @@ const Row = memo(function Row({
           {call.direction === 'inbound' ? 'In' : 'Out'} · {numbersOf(call)}
         </p>
       </td>
-      <td className="board-words">
-        {call.state === 'ringing' ? (
-          <Badge tone="warn">ringing</Badge>
-        ) : (
-          <Badge tone="info">{call.node ?? 'answered'}</Badge>
-        )}
-        {call.last_words !== null && (
-          <p data-who={call.last_speaker}>
-            <b>{call.last_speaker === 'agent' ? 'Agent' : 'Caller'}:</b> {call.last_words}
-          </p>
-        )}
+      <td>
+        <div className="board-words">
+          {call.state === 'ringing' ? (
+            <Badge tone="warn">ringing</Badge>
+          ) : (
+            <Badge tone="info">{call.node ?? 'answered'}</Badge>
+          )}
+          {call.last_words !== null && (
+            <p data-who={call.last_speaker}>
+              <b>{call.last_speaker === 'agent' ? 'Agent' : 'Caller'}:</b> {call.last_words}
+            </p>
+          )}
+        </div>
       </td>
       <td data-number="true">
         <Ticking since={call.since} clockMs={clockMs} />

@@ -1,17 +1,16 @@
 // The first steps on an installation without agents: choose a ready agent, and talk to it. The speech services are the
 // gateway's own; no account is needed.
 
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, client, queries } from '../../api/client.ts';
 import { useAction } from '../../parts/dialog.tsx';
+import { later } from '../../parts/later.tsx';
 import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
 import { Section } from '../../parts/page.tsx';
 
 /** Loaded when an agent was chosen, so that the first page stays small. */
-const TalkPanel = lazy(async () => ({
-  default: (await import('../../talk/talk-panel.tsx')).TalkPanel,
-}));
+const TalkPanel = later(async () => (await import('../../talk/talk-panel.tsx')).TalkPanel);
 
 interface Template {
   id: string;
@@ -92,9 +91,7 @@ function Ready({ agent, onDone }: { agent: { id: string; name: string }; onDone:
         }
       >
         <p>Press Talk, allow the microphone, and speak when the agent has greeted you.</p>
-        <Suspense fallback={<Busy />}>
-          <TalkPanel workflowId={agent.id} />
-        </Suspense>
+        <TalkPanel workflowId={agent.id} />
       </Section>
       <p>
         Next: <Link href={`/agents/${agent.id}`}>change what it says</Link>, or{' '}

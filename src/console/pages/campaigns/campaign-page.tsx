@@ -5,12 +5,17 @@ import { api, client } from '../../api/client.ts';
 import { formatNumber, formatTime } from '../../format.ts';
 import { useAction } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { later } from '../../parts/later.tsx';
 import { Badge, Loaded, Notice, type Tone } from '../../parts/notice.tsx';
 import { type Column, Facts, Page, Section, Table } from '../../parts/page.tsx';
 import { CampaignActions } from './campaign-actions.tsx';
 import { SettingFacts } from './campaign-settings.tsx';
 import { type Campaign, isUnderWay, STATE_TONES } from './campaign-words.ts';
-import { ProgressChart } from './progress-chart.tsx';
+
+const ProgressChart = later(
+  async () => (await import('./progress-chart.tsx')).ProgressChart,
+  'Drawing the chart',
+);
 
 const LIVE_MS = 2_000;
 const IDLE_MS = 10_000;

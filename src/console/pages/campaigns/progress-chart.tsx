@@ -1,8 +1,9 @@
-// The chart of a campaign's progress since its page was opened, from the answers to the page's own questions. Its library
-// is loaded with it.
+// The chart of a campaign's progress since its page was opened, from the answers to the page's own questions. Loaded
+// lazily with its library.
 
+import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef } from 'react';
-import type UPlot from 'uplot';
+import UPlot from 'uplot';
 import { THEME_CHANGED } from '../../theme.ts';
 
 /** An hour of samples; the oldest ones go. */
@@ -51,17 +52,15 @@ function drawn(
   plot: { current: UPlot | undefined },
   { seconds, called, reached }: Samples,
 ): () => void {
-  let isOver = false;
-  const draw = async () => {
-    const { default: Plot } = await import('uplot');
+  const draw = () => {
     const { current: element } = box;
-    if (isOver || element === null) return;
+    if (element === null) return;
     plot.current?.destroy();
     const axis = {
       stroke: canvasColour(element, 'var(--text-soft)'),
       grid: { stroke: canvasColour(element, 'var(--line)') },
     };
-    plot.current = new Plot(
+    plot.current = new UPlot(
       {
         width: element.clientWidth,
         height: HEIGHT,
@@ -78,18 +77,16 @@ function drawn(
       element,
     );
   };
-  void draw();
-  const redraw = () => void draw();
+  draw();
   const resized = new ResizeObserver(() => {
     if (plot.current !== undefined && box.current !== null)
       plot.current.setSize({ width: box.current.clientWidth, height: HEIGHT });
   });
   if (box.current !== null) resized.observe(box.current);
-  window.addEventListener(THEME_CHANGED, redraw);
+  window.addEventListener(THEME_CHANGED, draw);
   return () => {
-    isOver = true;
     resized.disconnect();
-    window.removeEventListener(THEME_CHANGED, redraw);
+    window.removeEventListener(THEME_CHANGED, draw);
     plot.current?.destroy();
     plot.current = undefined;
   };

@@ -1,6 +1,6 @@
 // The form of the filters. It writes the address when it is sent, so that each list has an address of its own.
 
-import type { FormEvent } from 'react';
+import { type FormEvent, useState } from 'react';
 import { api } from '../../api/client.ts';
 import { words } from '../../format.ts';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
@@ -28,10 +28,13 @@ const STATES: Options = [
 
 export function FilterForm({
   filters,
+  hasRuns,
   onFilter,
   onClear,
 }: {
   filters: RunFilters;
+  /** Choices are asked for once the list has its first runs, which they would delay. */
+  hasRuns: boolean;
   onFilter: (filters: RunFilters) => void;
   onClear: () => void;
 }) {
@@ -42,13 +45,15 @@ export function FilterForm({
   const further = FILTER_NAMES.filter(
     (name) => filters[name] !== undefined && !FIRST.includes(name),
   );
+  // Once they were opened they stay, since a form sends what its closed parts have.
+  const [wasOpened, setOpened] = useState(further.length > 0);
   return (
     <search aria-label="Filters">
       <form onSubmit={submit}>
         <div className="filters">
           <TextField label="Words" name="text" defaultValue={filters.text} maxLength={200} />
           <TextField label="Number" name="number" defaultValue={filters.number} maxLength={100} />
-          <AgentField chosen={filters.agent} />
+          <AgentField chosen={filters.agent} isAsked={hasRuns} />
           <CheckField
             label="Needs attention"
             name="attention"
@@ -66,16 +71,20 @@ export function FilterForm({
             )}
           </div>
         </div>
-        <details className="more-filters" open={further.length > 0}>
+        <details
+          className="more-filters"
+          open={further.length > 0}
+          onToggle={({ currentTarget }) => currentTarget.open && setOpened(true)}
+        >
           <summary>More filters{further.length > 0 && ` (${further.length} set)`}</summary>
-          <FurtherFields filters={filters} />
+          {wasOpened && <FurtherFields filters={filters} isAsked={hasRuns} />}
         </details>
       </form>
     </search>
   );
 }
 
-function FurtherFields({ filters }: { filters: RunFilters }) {
+function FurtherFields({ filters, isAsked }: { filters: RunFilters; isAsked: boolean }) {
   const { from, to, direction, state, provider, min, max } = filters;
   const moment = { type: 'datetime-local', step: 60 };
   const seconds = { type: 'number', min: 0, max: 86_400 };
@@ -83,7 +92,7 @@ function FurtherFields({ filters }: { filters: RunFilters }) {
     <div className="filters">
       <TextField label="From" name="from" defaultValue={localTime(from)} {...moment} />
       <TextField label="Until" name="to" defaultValue={localTime(to)} {...moment} />
-      <CampaignField chosen={filters.campaign} />
+      <CampaignField chosen={filters.campaign} isAsked={isAsked} />
       <SelectField
         label="Direction"
         name="direction"
@@ -91,7 +100,7 @@ function FurtherFields({ filters }: { filters: RunFilters }) {
         options={DIRECTIONS}
       />
       <SelectField label="State" name="state" defaultValue={state} options={STATES} />
-      <DispositionField chosen={filters.disposition} />
+      <DispositionField chosen={filters.disposition} isAsked={isAsked} />
       <TextField label="Provider" name="provider" defaultValue={provider} maxLength={50} />
       <TextField label="Shortest, seconds" name="min" defaultValue={min} {...seconds} />
       <TextField label="Longest, seconds" name="max" defaultValue={max} {...seconds} />
@@ -109,34 +118,40 @@ function filtersOf(form: FormData): RunFilters {
   return filters;
 }
 
-function AgentField({ chosen }: { chosen: string | undefined }) {
+interface ChoiceProps {
+  chosen: string | undefined;
+  /** Whether the gateway is asked for the choices. */
+  isAsked: boolean;
+}
+
+function AgentField({ chosen, isAsked }: ChoiceProps) {
   const { data = [] } = api.useQuery(
     'get',
     '/api/v1/organizations/reports/workflows',
     {},
-    { staleTime: CHOICES_MS_FRESH },
+    { staleTime: CHOICES_MS_FRESH, enabled: isAsked },
   );
   const options = data.map(({ id, name }) => ({ value: id, label: name }));
   return <Choice label="Agent" name="agent" chosen={chosen} options={options} />;
 }
 
-function CampaignField({ chosen }: { chosen: string | undefined }) {
+function CampaignField({ chosen, isAsked }: ChoiceProps) {
   const { data } = api.useQuery(
     'get',
     '/api/v1/campaign',
     { params: { query: { limit: CAMPAIGNS_MAX } } },
-    { staleTime: CHOICES_MS_FRESH },
+    { staleTime: CHOICES_MS_FRESH, enabled: isAsked },
   );
   const options = (data?.campaigns ?? []).map(({ id, name }) => ({ value: id, label: name }));
   return <Choice label="Campaign" name="campaign" chosen={chosen} options={options} />;
 }
 
-function DispositionField({ chosen }: { chosen: string | undefined }) {
+function DispositionField({ chosen, isAsked }: ChoiceProps) {
   const { data } = api.useQuery(
     'get',
     '/api/v1/organizations/disposition-codes',
     {},
-    { staleTime: CHOICES_MS_FRESH },
+    { staleTime: CHOICES_MS_FRESH, enabled: isAsked },
   );
   const options = (data?.codes ?? []).map((code) => ({ value: code, label: words(code) }));
   return <Choice label="Disposition" name="disposition" chosen={chosen} options={options} />;

@@ -35,6 +35,7 @@ export function RunsPage() {
   const [open, setOpen] = useState<'save' | 'export'>();
   const saved = useSavedFilters();
   const show = (next: RunFilters) => navigate(hrefOf(next));
+  const page = useRuns(filters, after);
   return (
     <Page
       title="Runs"
@@ -55,10 +56,11 @@ export function RunsPage() {
       <FilterForm
         key={hrefOf(filters)}
         filters={filters}
+        hasRuns={!page.isPending}
         onFilter={show}
         onClear={() => show({})}
       />
-      <RunList filters={filters} after={after} />
+      <RunList page={page} filters={filters} after={after} />
       {open === 'save' && (
         <SaveDialog filters={filters} saved={saved} onClose={() => setOpen(undefined)} />
       )}
@@ -67,15 +69,24 @@ export function RunsPage() {
   );
 }
 
-function RunList({ filters, after }: { filters: RunFilters; after: string }) {
+function useRuns(filters: RunFilters, after: string) {
   const isFirst = after === '';
   const query = { ...queryOf(filters), limit: PAGE_RUNS, ...(isFirst ? {} : { after }) };
-  const page = api.useQuery(
+  return api.useQuery(
     'get',
     '/api/v1/runs',
     { params: { query } },
     { placeholderData: keepPreviousData, ...(isFirst && { refetchInterval: REFRESH_MS }) },
   );
+}
+
+interface ListProps {
+  page: ReturnType<typeof useRuns>;
+  filters: RunFilters;
+  after: string;
+}
+
+function RunList({ page, filters, after }: ListProps) {
   return (
     <div aria-busy={page.isPlaceholderData}>
       <Loaded query={page}>
@@ -84,7 +95,11 @@ function RunList({ filters, after }: { filters: RunFilters; after: string }) {
             {runs.length > 0 ? (
               <RunTable runs={runs} />
             ) : (
-              <NoRuns isFirst={isFirst} isFiltered={Object.keys(filters).length > 0} next={next} />
+              <NoRuns
+                isFirst={after === ''}
+                isFiltered={Object.keys(filters).length > 0}
+                next={next}
+              />
             )}
             <Pager filters={filters} after={after} next={next} count={runs.length} />
           </>
