@@ -28,6 +28,7 @@ import { isSameSecret } from './auth/same-secret.ts';
 import { campaignResultRoutes } from './campaigns/campaign-result-routes.ts';
 import { campaignRoutes } from './campaigns/campaign-routes.ts';
 import { campaignStateRoutes } from './campaigns/campaign-state-routes.ts';
+import { contactPreviewRoutes } from './campaigns/contact-preview-routes.ts';
 import { type TextChatDeps, textChatRoutes } from './chats/text-chat-routes.ts';
 import { type ConsoleDeps, consoleRoutes } from './console/console-routes.ts';
 import { webhookDeliveryRoutes } from './deliveries/delivery-routes.ts';
@@ -294,6 +295,7 @@ function guardedRoutes(deps: ServerDeps) {
     toolRoutes(api, deps);
     toolTestRoute(api, deps);
     campaignRoutes(api, deps);
+    contactPreviewRoutes(api, deps);
     campaignStateRoutes(api, deps);
     campaignResultRoutes(api, deps);
     recordingRoutes(api, deps);
