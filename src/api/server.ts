@@ -42,6 +42,7 @@ import { healthRoutes } from './health/health-routes.ts';
 import { loadRoutes } from './health/load-routes.ts';
 import { probeRoutes } from './health/probe-routes.ts';
 import { systemRoutes } from './health/system-routes.ts';
+import type { SystemDeps } from './health/system-watch.ts';
 import { knownPaths } from './http/allowed-methods.ts';
 import type { Api, ApiDeps } from './http/api-deps.ts';
 import { keyGuard } from './http/authentication.ts';
@@ -113,6 +114,7 @@ export interface ServerDeps
     ModelConfigurationDeps,
     RecordingDeps,
     PeakDeps,
+    SystemDeps,
     ExaminationRouteDeps,
     AgentWritingDeps {
   /** Limits of concurrent requests. Default: QUEUES. */
