@@ -176,7 +176,14 @@ module.exports = {
       comment: 'it reaches the gateway over HTTP alone, and no other folder imports it',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^src/', pathNot: '^src/console/' },
+      to: { path: '^src/', pathNot: '^src/(console|model)/' },
+    },
+    {
+      name: 'console-takes-types-of-the-model-alone',
+      comment: 'what goes over its sockets, which no description of the API has',
+      severity: 'error',
+      from: { path: '^src/console/' },
+      to: { path: '^src/model/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'nobody-imports-the-console',

@@ -28,6 +28,7 @@ import { isSameSecret } from './auth/same-secret.ts';
 import { campaignResultRoutes } from './campaigns/campaign-result-routes.ts';
 import { campaignRoutes } from './campaigns/campaign-routes.ts';
 import { campaignStateRoutes } from './campaigns/campaign-state-routes.ts';
+import { contactPreviewRoutes } from './campaigns/contact-preview-routes.ts';
 import { type TextChatDeps, textChatRoutes } from './chats/text-chat-routes.ts';
 import { type ConsoleDeps, consoleRoutes } from './console/console-routes.ts';
 import { webhookDeliveryRoutes } from './deliveries/delivery-routes.ts';
@@ -41,6 +42,7 @@ import { healthRoutes } from './health/health-routes.ts';
 import { loadRoutes } from './health/load-routes.ts';
 import { probeRoutes } from './health/probe-routes.ts';
 import { systemRoutes } from './health/system-routes.ts';
+import type { SystemDeps } from './health/system-watch.ts';
 import { knownPaths } from './http/allowed-methods.ts';
 import type { Api, ApiDeps } from './http/api-deps.ts';
 import { keyGuard } from './http/authentication.ts';
@@ -112,6 +114,7 @@ export interface ServerDeps
     ModelConfigurationDeps,
     RecordingDeps,
     PeakDeps,
+    SystemDeps,
     ExaminationRouteDeps,
     AgentWritingDeps {
   /** Limits of concurrent requests. Default: QUEUES. */
@@ -294,6 +297,7 @@ function guardedRoutes(deps: ServerDeps) {
     toolRoutes(api, deps);
     toolTestRoute(api, deps);
     campaignRoutes(api, deps);
+    contactPreviewRoutes(api, deps);
     campaignStateRoutes(api, deps);
     campaignResultRoutes(api, deps);
     recordingRoutes(api, deps);

@@ -12,8 +12,9 @@ import { CampaignRouter } from '../cluster/campaign-router.ts';
 import type { IpcChannel } from '../cluster/ipc-channel.ts';
 import { PBX_WORKER, runCompleted, SUPERVISOR } from '../cluster/ipc-message.ts';
 import { relayFromWorkers } from '../cluster/live-relay.ts';
-import { aggregateMetrics } from '../cluster/metrics-aggregation.ts';
+import { aggregateMetrics, sampleMetrics } from '../cluster/metrics-aggregation.ts';
 import { examinedByWorker } from '../cluster/pbx-examination.ts';
+import { collectServiceNotes } from '../cluster/service-notes.ts';
 import { routeUpgrades } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import { WorkerDirectory } from '../cluster/worker-directory.ts';
@@ -32,6 +33,7 @@ import {
 } from '../runtime/listen-handle.ts';
 import { LanguageModels } from '../speech/language-models.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
+import { serviceStates } from '../speech/service/service-states.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
 import { systemRandom as random } from '../std/random.ts';
@@ -43,13 +45,14 @@ import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { campaignPlanDeps, textChatsOf, withClosing } from './call-parts.ts';
 import { type ClusterBus, openClusterBus } from './cluster-bus.ts';
-import { startConditionReport } from './condition-report.ts';
+import { OwnCondition, startConditionReport } from './condition-report.ts';
 import { openExaminations } from './examinations.ts';
 import { openForeignUpgrades } from './foreign-upgrades.ts';
 import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts';
 import { egressOf, openGatewayModel, STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { logEndingModels, logOversizedAgents, resealSecrets } from './startup-checks.ts';
+import { SystemWatch } from './system-watch.ts';
 import { onWebsocketUpgrade, withConsole } from './upgrades.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -94,12 +97,24 @@ export async function startApiProcess(
     clock,
     log,
   });
+  const watch = watchOf(config, { link, workers, readiness }, log);
   link.onNotification('announced', () => readiness.announced());
   link.onNotification('leaving', () => readiness.drain());
   const { random } = deps;
   const callService = new WorkerRouter({ store, providers, workers, clock, log, random });
   const examinations = openExaminations(config, { ...deps, callService, readiness }, log);
-  const parts = { deps, link, workers, jobs, textChats, readiness, examinations, cluster, peaks };
+  const parts = {
+    deps,
+    link,
+    workers,
+    jobs,
+    textChats,
+    readiness,
+    examinations,
+    cluster,
+    peaks,
+    watch,
+  };
   const api = await openApi(config, parts, log);
   const label = gatewayLabel(gatewayNode(config));
   const signer = new MediaTokenSigner(store.mediaKeys);
@@ -117,6 +132,7 @@ export async function startApiProcess(
   if (handle === undefined) await api.listen({ host: config.host, port: config.port });
   else await listenOn(api.server, handle);
   cluster?.start();
+  watch.start();
   const acceptors = await Promise.all(more.map((each) => acceptMore(api.server, each)));
   jobs.continueLeftCalls({
     answerAgain: (runId) => callService.answerAgain(runId),
@@ -137,7 +153,7 @@ export async function startApiProcess(
   async function closeAll(): Promise<void> {
     readiness.close();
     cluster?.close();
-    await condition?.stop();
+    await Promise.all([condition?.stop(), watch.stop()]);
     await stallGuard?.stop();
     await examinations.close();
     foreign.close();
@@ -161,6 +177,7 @@ interface ApiParts {
   examinations: ReturnType<typeof openExaminations>;
   cluster: ClusterBus | undefined;
   peaks: RecordingPeaks;
+  watch: SystemWatch;
 }
 
 /** Joins the other gateways, if there is a Redis for it, and passes on what concerns them. */
@@ -203,7 +220,7 @@ async function joinGateways(
 }
 
 function openApi(config: Config, parts: ApiParts, log: Log): ReturnType<typeof buildApi> {
-  const { deps, link, workers, jobs, textChats, readiness, examinations, cluster } = parts;
+  const { deps, link, workers, jobs, textChats, readiness, examinations, cluster, watch } = parts;
   const { store, providers, llm, models, egress, events } = deps;
   return buildApi(
     config,
@@ -218,6 +235,7 @@ function openApi(config: Config, parts: ApiParts, log: Log): ReturnType<typeof b
       peaksElsewhere: cluster && ((...wanted) => cluster.peaksAt(...wanted)),
       ...examinations.services,
       notReady: () => readiness.reasons,
+      system: watch,
       figures: () =>
         aggregateMetrics(link, { registry, others: [SUPERVISOR, ...workers.numbers], log }),
       onCampaignDue: () => {
@@ -242,6 +260,28 @@ function openApi(config: Config, parts: ApiParts, log: Log): ReturnType<typeof b
     },
     log,
   );
+}
+
+/** Watches all processes of this gateway. */
+function watchOf(
+  config: Config,
+  { link, workers, readiness }: Pick<ApiParts, 'link' | 'workers' | 'readiness'>,
+  log: Log,
+): SystemWatch {
+  const own = new OwnCondition(config, {
+    notReady: () => readiness.reasons,
+    workers: () => workers.numbers.length,
+  });
+  return new SystemWatch({
+    condition: () => own.read(),
+    sample: (names) => {
+      const others = [SUPERVISOR, ...workers.numbers];
+      return sampleMetrics(link, { registry, others, log }, names);
+    },
+    notes: () => collectServiceNotes(link, { own: serviceStates, others: workers.numbers, log }),
+    clock,
+    log,
+  });
 }
 
 /** Services of agents without settings. */

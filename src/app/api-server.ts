@@ -35,6 +35,7 @@ export interface ApiParts
     | 'onCampaignDue'
     | 'onTelephonyChanged'
     | 'peaksElsewhere'
+    | 'system'
     | 'toolRequests'
     | 'textChats'
     | 'sounds'

@@ -6,9 +6,13 @@ import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
+import { metricsOf } from '../metrics/exposition.ts';
+import { sampledMetrics } from '../metrics/metric-history.ts';
+import { registry } from '../metrics/metrics.ts';
 import type { SpeechServiceNames } from '../model/speech-services/services.ts';
 import { closeAnswered } from '../runtime/http-closing.ts';
 import type { LanguageModel } from '../speech/llm/llm.ts';
+import { serviceStates } from '../speech/service/service-states.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { withDeadline } from '../std/deadline.ts';
@@ -17,7 +21,7 @@ import { refuseUpgrade } from '../transport/upgrade-refusal.ts';
 import { buildApi } from './api-server.ts';
 import { BackgroundJobs } from './background-jobs.ts';
 import { createCallControl } from './call-parts.ts';
-import { startConditionReport } from './condition-report.ts';
+import { OwnCondition, startConditionReport } from './condition-report.ts';
 import { openExaminations } from './examinations.ts';
 import { openForeignUpgrades } from './foreign-upgrades.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
@@ -26,6 +30,7 @@ import { Readiness } from './readiness.ts';
 import { checkS3 } from './s3-check.ts';
 import { logEndingModels, logOversizedAgents, resealSecrets } from './startup-checks.ts';
 import type { FirstApiKey } from './supervisor-store.ts';
+import { SystemWatch } from './system-watch.ts';
 import { onWebsocketUpgrade, takeUpgrades, withConsole } from './upgrades.ts';
 
 export interface SingleProcess extends Drainable {
@@ -55,10 +60,13 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   const media = await openMediaEndpoints(open, control, log);
   const readiness = readinessOf(store, control);
   const notReady = () => readiness.reasons;
-  const condition = startConditionReport(config, {
-    store,
-    notReady,
-    workers: () => 0,
+  const reported = { notReady, workers: () => 0 };
+  const condition = startConditionReport(config, { store, ...reported, clock, log });
+  const own = new OwnCondition(config, reported);
+  const watch = new SystemWatch({
+    sample: async (names) => sampledMetrics.parse(await metricsOf(registry, new Set(names))),
+    notes: async () => serviceStates.all,
+    condition: () => own.read(),
     clock,
     log,
   });
@@ -79,6 +87,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
       toolRequests: { ...callDeps.http, clock },
       textChats: control.textChats,
       notReady,
+      system: watch,
       sounds: callDeps.sounds,
       services: serviceNames(speech),
     },
@@ -103,6 +112,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     resume: (runId) => control.resumeLeft(runId),
   });
   await jobs.dispatcher.start();
+  watch.start();
   void logOversizedAgents(store, log);
   void logEndingModels(store, { clock, log });
 
@@ -120,7 +130,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
 
   async function closeAll(): Promise<void> {
     readiness.close();
-    await condition?.stop();
+    await Promise.all([condition?.stop(), watch.stop()]);
     await examinations.close();
     foreign.close();
     await open.closeMedia(media);

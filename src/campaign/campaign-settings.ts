@@ -15,7 +15,8 @@ import type { NewCampaign } from '../store/campaigns/campaigns.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import { requiredTemplateVariables } from '../workflow/graph/required-variables.ts';
 import { requireValid } from '../workflow/stored/agent-checks.ts';
-import { checkSource, checkSourceKey } from './contact-file.ts';
+import { checkSource, checkSourceKey, reportOfSource } from './contact-file.ts';
+import type { ContactReport } from './contact-report.ts';
 import { type CampaignLifecycleDeps, campaignOf, telephonyOf } from './lifecycle.ts';
 
 interface CampaignSettingsDeps extends CampaignLifecycleDeps {
@@ -37,9 +38,8 @@ export async function createCampaign(
   organizationId: string,
   { settings, ...wish }: CampaignWish,
 ): Promise<Campaign> {
-  const { definition } = await publishedAgent(deps, organizationId, wish.workflowId);
+  const requiredColumns = await requiredColumnsOf(deps, organizationId, wish.workflowId);
   checkSourceKey(organizationId, wish.sourceId);
-  const requiredColumns = requiredTemplateVariables(definition);
   await checkSource(deps, wish.sourceId, { requiredColumns });
   const { configurationId } = wish;
   await checkTelephony(deps, { organizationId, configurationId, ...settings });
@@ -52,6 +52,29 @@ export async function createCampaign(
     ...settings,
     ...wish,
   });
+}
+
+/** What a campaign of that file would read, with the columns that the agent needs; null: no agent is chosen yet. Throws
+ *  AGENT_NOT_FOUND, AGENT_NOT_ACTIVE, AGENT_NOT_PUBLISHED, WORKFLOW_INVALID, CAMPAIGN_SOURCE_KEY_INVALID, FILE_FORBIDDEN,
+ *  CAMPAIGN_SOURCE_INVALID, API_BUSY. */
+export async function previewContacts(
+  deps: CampaignSettingsDeps & { clock: Clock },
+  organizationId: string,
+  { sourceId, workflowId }: { sourceId: string; workflowId: string | null },
+): Promise<ContactReport> {
+  const requiredColumns =
+    workflowId === null ? [] : await requiredColumnsOf(deps, organizationId, workflowId);
+  checkSourceKey(organizationId, sourceId);
+  return reportOfSource(deps, sourceId, { requiredColumns });
+}
+
+async function requiredColumnsOf(
+  deps: CampaignSettingsDeps,
+  organizationId: string,
+  workflowId: string,
+): Promise<string[]> {
+  const { definition } = await publishedAgent(deps, organizationId, workflowId);
+  return requiredTemplateVariables(definition);
 }
 
 /** Changes a campaign; absent fields are unchanged. Throws CAMPAIGN_NOT_FOUND, CAMPAIGN_ENDED,

@@ -5,8 +5,8 @@ import { Worker } from 'node:worker_threads';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { workerEntry } from '../runtime/entry-point.ts';
 import type { Clock } from '../std/clock.ts';
-import { readContacts, type SourceRules } from './contact-rows.ts';
-import { invalid } from './csv-records.ts';
+import { type ContactReport, reportOf } from './contact-report.ts';
+import type { SourceRules } from './contact-rows.ts';
 
 /** Largest small file: about 800 rows, 20 ms in pieces of one. A thread takes longer to start. */
 const INLINE_BYTES_MAX = 32_768;
@@ -22,11 +22,7 @@ export interface ContactCheck {
   rules: SourceRules;
 }
 
-/** Result of the thread. */
-export type ContactChecked = { contacts: number } | { problems: string };
-
-/** Number of contacts in a file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, and API_BUSY if the thread gets
- *  no processor time. `entry`: for tests. */
+/** The report of a file. Throws API_BUSY if the thread gets no processor time. `entry`: for tests. */
 export async function checkContacts(
   bytes: Uint8Array,
   rules: SourceRules,
@@ -34,21 +30,12 @@ export async function checkContacts(
     clock,
     entry = workerEntry('./contact-check-worker.ts', import.meta.url),
   }: { clock: Clock; entry?: URL },
-): Promise<number> {
-  if (bytes.length <= INLINE_BYTES_MAX) return countContacts(bytes, rules);
-  const checked = await inThread({ bytes: new Uint8Array(bytes), rules }, clock, entry);
-  if ('problems' in checked) throw invalid(checked.problems);
-  return checked.contacts;
+): Promise<ContactReport> {
+  if (bytes.length <= INLINE_BYTES_MAX) return reportOf([bytes], rules);
+  return inThread({ bytes: new Uint8Array(bytes), rules }, clock, entry);
 }
 
-/** Counts the contacts as `checkContacts` does, on the current thread. */
-export async function countContacts(bytes: Uint8Array, rules: SourceRules): Promise<number> {
-  let contacts = 0;
-  for await (const _ of readContacts([bytes], rules)) contacts += 1;
-  return contacts;
-}
-
-function inThread(check: ContactCheck, clock: Clock, entry: URL): Promise<ContactChecked> {
+function inThread(check: ContactCheck, clock: Clock, entry: URL): Promise<ContactReport> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(entry, {
       workerData: check,
@@ -65,9 +52,9 @@ function inThread(check: ContactCheck, clock: Clock, entry: URL): Promise<Contac
       deadline.cancel();
       void worker.terminate();
     };
-    worker.once('message', (checked: ContactChecked) => {
+    worker.once('message', (report: ContactReport) => {
       end();
-      resolve(checked);
+      resolve(report);
     });
     worker.once('error', fail);
     worker.once('exit', () => fail());

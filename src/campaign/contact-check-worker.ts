@@ -2,21 +2,11 @@
 // only in the time that other threads leave.
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { GatewayError } from '../errors/gateway-error.ts';
 import { yieldToAllThreads } from '../runtime/thread-priority.ts';
-import { type ContactCheck, type ContactChecked, countContacts } from './contact-check-thread.ts';
+import type { ContactCheck } from './contact-check-thread.ts';
+import { reportOf } from './contact-report.ts';
 
 yieldToAllThreads();
 // The sender is of the same build.
 const { bytes, rules } = workerData as ContactCheck;
-parentPort?.postMessage(await checked());
-
-async function checked(): Promise<ContactChecked> {
-  try {
-    return { contacts: await countContacts(bytes, rules) };
-  } catch (error) {
-    const problems = error instanceof GatewayError ? error.facts['problems'] : undefined;
-    if (problems === undefined) throw error;
-    return { problems: String(problems) };
-  }
-}
+parentPort?.postMessage(await reportOf([bytes], rules));

@@ -5,6 +5,7 @@ import { codeOf, GatewayError } from '../errors/gateway-error.ts';
 import type { Clock } from '../std/clock.ts';
 import type { FileStore } from '../store/files/file-store.ts';
 import { checkContacts } from './contact-check-thread.ts';
+import type { ContactReport } from './contact-report.ts';
 import { readContacts, type SourceContact, type SourceRules } from './contact-rows.ts';
 import { invalid, SOURCE_BYTES_MAX } from './csv-records.ts';
 
@@ -20,13 +21,22 @@ export function checkSourceKey(organizationId: string, key: string): void {
   if (owner !== organizationId) throw new GatewayError('FILE_FORBIDDEN');
 }
 
-/** The number of contacts in the file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, or if it is missing, and
- *  API_BUSY. */
+/** Checks a file. Throws CAMPAIGN_SOURCE_INVALID with all its faults, or if it is missing, and API_BUSY. */
 export async function checkSource(
+  deps: { files: FileStore; clock: Clock },
+  key: string,
+  rules: SourceRules,
+): Promise<void> {
+  const { problems } = await reportOfSource(deps, key, rules);
+  if (problems !== undefined) throw invalid(problems);
+}
+
+/** What the file has, and its faults. Throws CAMPAIGN_SOURCE_INVALID if it is missing or too large, and API_BUSY. */
+export async function reportOfSource(
   { files, clock }: { files: FileStore; clock: Clock },
   key: string,
   rules: SourceRules,
-): Promise<number> {
+): Promise<ContactReport> {
   const bytes = await opened(files, key, () => files.readAll(key));
   return checkContacts(bytes, rules, { clock });
 }

@@ -1,9 +1,10 @@
-// Parses a contact file into contacts: its columns, the numbers, and the context of each call. All faults of a file are
-// reported together. Source: contract §5.6, §9.3, specification §2.8.
+// Parses a contact file into contacts: its columns, the numbers, and the context of each call. contact-faults.ts collects
+// the faults of the file. Source: contract §5.6, §9.3, specification §2.8.
 
 import { variableKey } from '../std/text/variable-name.ts';
 import { dialledAddress } from '../telephony/provider/phone-address.ts';
-import { invalid, readRecords, trimmed } from './csv-records.ts';
+import { ContactFaults } from './contact-faults.ts';
+import { invalid, readRecords, trimmed, unreadable } from './csv-records.ts';
 
 /** One row with a number. */
 export interface SourceContact {
@@ -39,27 +40,54 @@ export async function* readContacts(
   bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
   rules: SourceRules,
 ): AsyncGenerator<SourceContact> {
-  const faults = new ContactFileErrors();
-  const numbers = new Set<number>();
+  const faults = new ContactFaults();
+  for await (const { contact } of readRows(bytes, rules, faults)) {
+    if (contact !== undefined) yield contact;
+  }
+  const { text } = faults;
+  if (text !== undefined) throw invalid(text);
+}
+
+/** One row of the file; the first one is the header, with the names as contacts have them. */
+interface SourceRow {
+  row: number;
+  cells: readonly string[];
+  /** Undefined: the row is not called. */
+  contact: SourceContact | undefined;
+}
+
+/** All rows but blank ones. Their faults go to `faults`. Throws CAMPAIGN_SOURCE_INVALID where the rest of the file cannot
+ *  be read, and what `bytes` throws. */
+export async function* readRows(
+  bytes: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
+  rules: SourceRules,
+  faults: ContactFaults,
+): AsyncGenerator<SourceRow> {
+  /** Row of each number's first contact. */
+  const rowsByNumber = new Map<number, number>();
   let columns: Columns | undefined;
   let rows = 0;
   for await (const { number: row, cells } of readRecords(bytes, NUMBER_COLUMN)) {
     if (columns === undefined) {
       columns = readHeader(cells, rules, faults);
+      yield { row, cells: columns.names, contact: undefined };
       continue;
     }
     if (isBlank(cells)) continue;
     rows += 1;
     const contact = readRow(columns, { row, cells }, faults);
-    if (contact === undefined) continue;
-    const digits = Number(contact.phoneNumber.slice(1));
-    if (numbers.has(digits)) faults.duplicate(row);
-    numbers.add(digits);
-    yield contact;
+    if (contact !== undefined) {
+      const digits = Number(contact.phoneNumber.slice(1));
+      const first = rowsByNumber.get(digits);
+      if (first === undefined) rowsByNumber.set(digits, row);
+      else faults.duplicate(row, { column: NUMBER_COLUMN, first });
+    }
+    yield { row, cells, contact };
   }
-  if (rows === 0) throw invalid('CSV file must have a header row and at least one data row');
-  const { text } = faults;
-  if (text !== undefined) throw invalid(text);
+  if (rows === 0) {
+    const text = 'CSV file must have a header row and at least one data row';
+    throw unreadable('ROWS_MISSING', text);
+  }
 }
 
 interface Columns {
@@ -72,23 +100,21 @@ interface Columns {
 function readHeader(
   cells: readonly string[],
   { requiredColumns }: SourceRules,
-  faults: ContactFileErrors,
+  faults: ContactFaults,
 ): Columns {
   const names = cells.map((cell) => trimmed(cell).toLowerCase());
   // Spreadsheets export the empty columns that were once used.
   while (names.length > 0 && names.at(-1) === '') names.pop();
   const numberAt = names.indexOf(NUMBER_COLUMN);
-  if (numberAt === -1) faults.header(`Source must contain a '${NUMBER_COLUMN}' column`);
+  if (numberAt === -1) faults.missingColumn(NUMBER_COLUMN);
   const unnamed = names.flatMap((name, i) => (name === '' ? [i + 1] : []));
-  if (unnamed.length > 0) faults.header(`Columns without a name: ${unnamed.join(', ')}`);
+  if (unnamed.length > 0) faults.unnamedColumns(unnamed);
   const repeated = names.filter((name, i) => name !== '' && names.indexOf(name) !== i);
-  if (repeated.length > 0) {
-    faults.header(`Columns with the same name: ${nameList([...new Set(repeated)])}`);
-  }
+  if (repeated.length > 0) faults.repeatedColumns([...new Set(repeated)]);
   const odd = names.filter(
     (name) => name === '__proto__' || name.length > COLUMN_CHARACTERS_MAX || /\p{Cc}/u.test(name),
   );
-  if (odd.length > 0) faults.header(`Columns with a name that cannot be used: ${nameList(odd)}`);
+  if (odd.length > 0) faults.unusableColumns(odd);
   const keys = names.map(variableKey);
   const columns = requiredColumns.map((name) => ({ name, at: keys.indexOf(variableKey(name)) }));
   const missing = columns.filter(({ at }) => at === -1).map(({ name }) => name);
@@ -106,17 +132,19 @@ function isBlank(cells: readonly string[]): boolean {
 function readRow(
   { names, numberAt, required }: Columns,
   { row, cells }: { row: number; cells: readonly string[] },
-  faults: ContactFileErrors,
+  faults: ContactFaults,
 ): SourceContact | undefined {
   if (cells.slice(names.length).some((cell) => cell.trim() !== '')) faults.tooManyCells(row);
   const written = trimmed(cells[numberAt] ?? '');
   if (written === '') return undefined;
   for (const { name, at } of required) {
-    if ((cells[at] ?? '').trim() === '') faults.emptyVariable(name, row);
+    if ((cells[at] ?? '').trim() === '') {
+      faults.emptyVariable(name, { row, column: names[at] ?? name });
+    }
   }
   const phoneNumber = dialable(written);
   if (phoneNumber === undefined) {
-    faults.badNumber(row);
+    faults.badNumber(row, { column: NUMBER_COLUMN, written });
     return undefined;
   }
   return { rowNumber: row, phoneNumber, variables: variablesOf(names, cells) };
@@ -150,97 +178,4 @@ function greetingOf(
   if (type === 'text' && cell('text').trim() !== '') return { type, text: cell('text') };
   const recordingId = cell('recording_id').trim();
   return type === 'audio' && recordingId !== '' ? { type, recording_id: recordingId } : undefined;
-}
-
-/** Rows named in one message. */
-const ROWS_SHOWN_MAX = 5;
-/** Variables named in one reply; if an agent lacks more, the list itself is missing. */
-const VARIABLES_SHOWN_MAX = 20;
-/** Characters of a name in a message. */
-const NAME_CHARACTERS_MAX = 100;
-
-class RowNumbers {
-  count = 0;
-  readonly #shown: number[] = [];
-
-  add(row: number): void {
-    this.count += 1;
-    if (this.#shown.length < ROWS_SHOWN_MAX) this.#shown.push(row);
-  }
-
-  toString(): string {
-    const more = this.count - this.#shown.length;
-    return `${this.#shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  }
-}
-
-/** Faults of a contact file, collected over all of its rows and reported together. Rows count
- *  from 2, as a spreadsheet shows them. */
-class ContactFileErrors {
-  /** Faults of the header; rows are not checked if there are any. */
-  readonly #header: string[] = [];
-  readonly #badNumbers = new RowNumbers();
-  readonly #duplicates = new RowNumbers();
-  readonly #tooLong = new RowNumbers();
-  readonly #empty = new Map<string, RowNumbers>();
-
-  header(text: string): void {
-    this.#header.push(text);
-  }
-
-  missingVariables(names: readonly string[]): void {
-    this.header(
-      `Workflow uses template variables that are missing from the source data: ${nameList(names)}. ` +
-        'Add a column for each (case, spaces and underscores of its name do not count) or give it a default in the workflow',
-    );
-  }
-
-  badNumber(row: number): void {
-    this.#badNumbers.add(row);
-  }
-
-  duplicate(row: number): void {
-    this.#duplicates.add(row);
-  }
-
-  tooManyCells(row: number): void {
-    this.#tooLong.add(row);
-  }
-
-  emptyVariable(name: string, row: number): void {
-    const rows = this.#empty.get(name) ?? new RowNumbers();
-    this.#empty.set(name, rows);
-    rows.add(row);
-  }
-
-  /** All faults as one text; undefined without faults. */
-  get text(): string | undefined {
-    const texts = [...this.#header];
-    if (this.#badNumbers.count > 0) {
-      texts.push(
-        `Invalid phone numbers in rows: ${this.#badNumbers}. ` +
-          "All phone numbers must include country code (start with '+')",
-      );
-    }
-    if (this.#duplicates.count > 0) {
-      texts.push(`Duplicate phone numbers found in rows: ${this.#duplicates}`);
-    }
-    if (this.#tooLong.count > 0) {
-      texts.push(`More values than columns in rows: ${this.#tooLong}`);
-    }
-    for (const [name, rows] of [...this.#empty].slice(0, VARIABLES_SHOWN_MAX)) {
-      texts.push(`Template variable ${quoted(name)} is empty in rows: ${rows}`);
-    }
-    return texts.length === 0 ? undefined : texts.join('; ');
-  }
-}
-
-function nameList(names: readonly string[]): string {
-  const more = names.length - VARIABLES_SHOWN_MAX;
-  const shown = names.slice(0, VARIABLES_SHOWN_MAX).map(quoted).join(', ');
-  return more > 0 ? `${shown} and ${more} more` : shown;
-}
-
-function quoted(name: string): string {
-  return `'${name.slice(0, NAME_CHARACTERS_MAX)}'`;
 }

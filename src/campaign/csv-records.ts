@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { scheduler } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { ContactFileFaultCode } from './contact-faults.ts';
 
 /** Largest file, the upload limit (contract §6.5). */
 export const SOURCE_BYTES_MAX = 10_485_760;
@@ -62,7 +63,7 @@ export async function* readRecords(
       yield { number, cells };
     }
   } catch (error) {
-    throw error instanceof CsvError ? unreadable(number + 1, error) : error;
+    throw error instanceof CsvError ? notCsv(number + 1, error) : error;
   }
 }
 
@@ -129,10 +130,12 @@ async function* checkedPieces(
     const piece = Buffer.from(chunk);
     size += piece.byteLength;
     if (size > SOURCE_BYTES_MAX) {
-      throw invalid(`CSV file is larger than ${SOURCE_BYTES_MAX} bytes`);
+      throw unreadable('FILE_OVERSIZED', `CSV file is larger than ${SOURCE_BYTES_MAX} bytes`);
     }
     checkText(() => decoder.decode(piece, { stream: true }));
-    if (piece.includes(0)) throw invalid('CSV file holds NUL bytes; save it as CSV UTF-8');
+    if (piece.includes(0)) {
+      throw unreadable('FILE_NOT_TEXT', 'CSV file holds NUL bytes; save it as CSV UTF-8');
+    }
     for (let at = 0; at < piece.byteLength; at += PIECE_BYTES) {
       yield piece.subarray(at, at + PIECE_BYTES);
       await scheduler.yield();
@@ -145,28 +148,47 @@ function checkText(decode: () => string): void {
   try {
     decode();
   } catch (error) {
-    throw invalid('CSV file is not UTF-8 text; save it as CSV UTF-8', error);
+    throw unreadable('FILE_NOT_TEXT', 'CSV file is not UTF-8 text; save it as CSV UTF-8', {
+      cause: error,
+    });
   }
 }
 
 function checkRecord(number: number, cells: readonly string[]): void {
-  if (number > RECORDS_MAX + 1) throw invalid(`CSV file has more than ${RECORDS_MAX} rows`);
+  const at = { row: number };
+  if (number > RECORDS_MAX + 1) {
+    throw unreadable('ROWS_EXCEEDED', `CSV file has more than ${RECORDS_MAX} rows`, at);
+  }
   if (cells.length > COLUMNS_MAX) {
-    throw invalid(`CSV file has more than ${COLUMNS_MAX} columns in row ${number}`);
+    const text = `CSV file has more than ${COLUMNS_MAX} columns in row ${number}`;
+    throw unreadable('COLUMNS_EXCEEDED', text, at);
   }
   const bytes = cells.reduce((sum, cell) => sum + Buffer.byteLength(cell), 0);
   if (bytes > RECORD_BYTES_MAX) {
-    throw invalid(`Row ${number} has more than ${RECORD_BYTES_MAX} bytes`);
+    const text = `Row ${number} has more than ${RECORD_BYTES_MAX} bytes`;
+    throw unreadable('ROW_OVERSIZED', text, at);
   }
   if (cells.some((cell) => cell.length > CELL_CHARACTERS_MAX)) {
-    throw invalid(`A cell in row ${number} has more than ${CELL_CHARACTERS_MAX} characters`);
+    const text = `A cell in row ${number} has more than ${CELL_CHARACTERS_MAX} characters`;
+    throw unreadable('CELL_OVERSIZED', text, at);
   }
 }
 
-function unreadable(number: number, { code }: CsvError): GatewayError {
+function notCsv(row: number, { code }: CsvError): GatewayError {
   const isQuote = code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_MAX_RECORD_SIZE';
   const reason = isQuote ? 'a quote is not closed or the row is too long' : 'it is not valid CSV';
-  return invalid(`CSV file cannot be read from row ${number} on: ${reason}`);
+  const text = `CSV file cannot be read from row ${row} on: ${reason}`;
+  return unreadable('CSV_UNREADABLE', text, { row });
+}
+
+/** The error of a fault after which the file is not read on; `row` is where it was met. */
+export function unreadable(
+  fault: ContactFileFaultCode,
+  problems: string,
+  { row, cause }: { row?: number; cause?: unknown } = {},
+): GatewayError {
+  const facts = { problems, fault, ...(row === undefined ? {} : { row }) };
+  return new GatewayError('CAMPAIGN_SOURCE_INVALID', facts, cause);
 }
 
 export function invalid(problems: string, cause?: unknown): GatewayError {

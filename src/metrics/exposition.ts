@@ -14,9 +14,14 @@ export async function metricsText(from: Registry): Promise<string> {
   return `${texts.join('\n\n')}\n`;
 }
 
-/** The metrics of a registry, read in pieces between which calls run. */
-export async function metricsOf(from: Registry): Promise<MetricSample[]> {
-  const all = await inPieces(from, async (name) => from.getSingleMetric(name)?.get());
+/** The metrics of a registry, read in pieces between which calls run. `names`: which. Default: all. */
+export async function metricsOf(
+  from: Registry,
+  names?: ReadonlySet<string>,
+): Promise<MetricSample[]> {
+  const all = await inPieces(from, async (name) =>
+    names === undefined || names.has(name) ? from.getSingleMetric(name)?.get() : undefined,
+  );
   return all.filter((metric) => metric !== undefined);
 }
 

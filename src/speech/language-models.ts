@@ -32,7 +32,7 @@ export class LanguageModels {
   constructor(gateway: LanguageModel | undefined, means: Means) {
     this.#gateway = gateway;
     this.#means = means;
-    this.#models = new ServiceCache(means.clock);
+    this.#models = new ServiceCache(means.clock, 'llm');
   }
 
   /** Models of one call. Undefined: the scripted policy leads the conversation. Throws OUTSIDE_FORBIDDEN. */

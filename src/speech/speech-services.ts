@@ -79,16 +79,22 @@ export class SpeechServices {
   constructor({ gateway, models, means, workers = 1 }: SpeechServicesOptions) {
     const { clock } = means;
     const { stt, tts, voice } = gateway;
-    const circuitOf = (service: string) => new CircuitBreaker({ clock, service });
     this.models = models;
     this.#gateway = gateway;
     this.#means = means;
-    this.#stt = new ServiceCache(clock);
-    this.#tts = new ServiceCache(clock);
+    this.#stt = new ServiceCache(clock, 'stt');
+    this.#tts = new ServiceCache(clock, 'tts');
     this.#sttSessions = new SessionLimits(clock, workers);
     this.#ttsSessions = new SessionLimits(clock, workers);
-    this.#embeddedStt = stt && { service: stt, circuit: circuitOf(stt.name) };
-    this.#embeddedTts = { service: tts, circuit: circuitOf(tts.name), voice };
+    this.#embeddedStt = stt && {
+      service: stt,
+      circuit: new CircuitBreaker({ clock, job: 'stt', service: stt.name }),
+    };
+    this.#embeddedTts = {
+      service: tts,
+      circuit: new CircuitBreaker({ clock, job: 'tts', service: tts.name }),
+      voice,
+    };
   }
 
   /** Plans a call that begins at `first` and whose other nodes have the settings `nodes`. Never throws: an unusable

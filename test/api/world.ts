@@ -364,6 +364,7 @@ function campaignExamples({ campaign_id, body }: Campaigns): Record<string, Exam
   const path = { campaign_id };
   return {
     createCampaign: { body, foreign: 404 },
+    previewContacts: { query: { source_id: String(body['source_id']) }, foreign: 403 },
     listCampaigns: {},
     getCampaign: { path },
     updateCampaign: { path, body: { name: 'renamed' } },

@@ -1,7 +1,13 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import type { IpcChannel } from '../../src/cluster/ipc-channel.ts';
-import { aggregateMetrics, shareMetrics } from '../../src/cluster/metrics-aggregation.ts';
+import {
+  aggregateMetrics,
+  sampleMetrics,
+  shareMetrics,
+} from '../../src/cluster/metrics-aggregation.ts';
+import { collectServiceNotes, shareServiceNotes } from '../../src/cluster/service-notes.ts';
+import type { ServiceNotes } from '../../src/model/service-state.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { quietLog } from '../fakes/quiet-log.ts';
 import { wires } from './linked-channels.ts';
@@ -52,5 +58,39 @@ it('the metrics of all processes are one text, each labelled with its worker', a
   // One that is gone is left out.
   cut(2);
   expect(await all()).not.toContain('worker="2"');
+  expect(lines()).toHaveLength(1);
+});
+
+it('some metrics of all processes are samples, each labelled with its worker', async () => {
+  const { links } = wires(3, new FakeClock());
+  const [, front, second] = links as [IpcChannel, IpcChannel, IpcChannel];
+  const registry = measured(1);
+  shareMetrics(second, measured(5));
+  const processes = { registry, others: [2], log: quietLog().log };
+  const sampled = await sampleMetrics(front, processes, ['calls_total', 'unknown_total']);
+  expect(sampled).toEqual([
+    { name: 'calls_total', type: 'counter', values: [{ labels: { worker: '1' }, value: 1 }] },
+    { name: 'calls_total', type: 'counter', values: [{ labels: { worker: '2' }, value: 5 }] },
+  ]);
+});
+
+it('what the workers know of services is one list; one that is gone is left out', async () => {
+  const { links, cut } = wires(3, new FakeClock());
+  const [supervisor, front, second] = links as [IpcChannel, IpcChannel, IpcChannel];
+  const notes = (lastSuccessMs: number): ServiceNotes => ({
+    job: 'stt',
+    service: 'deepgram',
+    openCircuits: 0,
+    openSinceMs: null,
+    lastFault: null,
+    lastSuccessMs,
+  });
+  shareServiceNotes(supervisor, { all: [notes(1)] });
+  shareServiceNotes(second, { all: [notes(3)] });
+  const { log, lines } = quietLog();
+  const all = () => collectServiceNotes(front, { own: { all: [] }, others: [0, 2], log });
+  expect(await all()).toEqual([notes(3)]);
+  cut(2);
+  expect(await all()).toEqual([notes(1)]);
   expect(lines()).toHaveLength(1);
 });

@@ -23,6 +23,16 @@ describe.runIf(hasChromium())('the page of the system', () => {
     expect((await processes.allInnerTexts()).join('\n')).toContain('api');
     await page.getByText('Calls meet faults of cartesia').waitFor();
     await page.getByText('The key is refused').waitFor();
+    const services = page.getByRole('region', { name: 'Services', exact: true });
+    await services.getByText('flite, speech synthesis').waitFor();
+    const alerts = page.getByRole('region', { name: 'Alert rules' }).locator('tbody tr');
+    const shown = await alerts.allInnerTexts();
+    expect(shown).toHaveLength(21);
+    expect(shown.find((row) => row.startsWith('EventsLost'))).toContain('quiet');
+    expect(shown.find((row) => row.startsWith('GatewayDown'))).toContain('by Prometheus alone');
+    // A gateway with a database of its own has a condition, too.
+    await page.getByText('not asked lately').or(page.getByText('not used')).first().waitFor();
+    expect(await page.getByText('It has said nothing of itself').count()).toBe(0);
     await expectAccessible(page);
   });
 

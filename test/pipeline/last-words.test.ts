@@ -107,7 +107,7 @@ describe('the last words of a caller who leaves', () => {
       const [first, second] = ['first', 'second'].map((name) => {
         const service = new RecognizingService({ clock, name, lastMs: 100 });
         services.push(service);
-        return [{ service, circuit: new CircuitBreaker({ clock, service: name }) }];
+        return [{ service, circuit: new CircuitBreaker({ clock, job: 'stt', service: name }) }];
       });
       const { log } = quietLog();
       return createSttFallback({ services: first ?? [], others: [second ?? []], clock, log });

@@ -22,7 +22,10 @@ function call(...given: Given[]) {
       const services = given.map((options, nth) => {
         const service = new RecognizingService({ clock, name: `service-${nth}`, ...options });
         opened.push(service);
-        return { service, circuit: new CircuitBreaker({ clock, service: service.name }) };
+        return {
+          service,
+          circuit: new CircuitBreaker({ clock, job: 'stt', service: service.name }),
+        };
       });
       return createSttFallback({ services, clock, log: quietLog().log });
     },
@@ -203,7 +206,10 @@ describe('a call whose recognisers all failed', () => {
         const of = (options: Given, nth: number) => {
           const service = new RecognizingService({ clock, name: `service-${nth}`, ...options });
           opened.push(service);
-          return { service, circuit: new CircuitBreaker({ clock, service: service.name }) };
+          return {
+            service,
+            circuit: new CircuitBreaker({ clock, job: 'stt', service: service.name }),
+          };
         };
         const [services, others] = [[of(failing, 0)], [[of(next, 1)]]];
         return createSttFallback({ services, others, clock, log: quietLog().log });

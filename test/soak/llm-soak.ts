@@ -95,7 +95,7 @@ class LlmLine implements SoakLine {
     this.#servers = servers;
     this.#services = servers.map((server) => ({
       model: row.create(server, bench.means),
-      circuit: new CircuitBreaker({ clock: bench.clock, service: row.name }),
+      circuit: new CircuitBreaker({ clock: bench.clock, job: 'llm', service: row.name }),
     }));
     for (const [nth, server] of servers.entries()) {
       server.otherwise((request) => this.#reply(nth, server, request));

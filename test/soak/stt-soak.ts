@@ -79,7 +79,7 @@ class SttLine implements SoakLine {
     this.#state = state;
     this.#services = servers.map(({ url }) => ({
       service: row.create(url, bench.means),
-      circuit: new CircuitBreaker({ clock: bench.clock, service: row.name }),
+      circuit: new CircuitBreaker({ clock: bench.clock, job: 'stt', service: row.name }),
     }));
   }
 

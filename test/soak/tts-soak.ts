@@ -125,7 +125,7 @@ class TtsLine implements SoakLine {
     this.#servers = servers;
     this.#services = servers.map(({ url }) => ({
       service: row.create(url, bench.means),
-      circuit: new CircuitBreaker({ clock: bench.clock, service: row.name }),
+      circuit: new CircuitBreaker({ clock: bench.clock, job: 'tts', service: row.name }),
     }));
   }
 

@@ -145,8 +145,10 @@ describe('the circuits of services with one account', () => {
 
   it('close together after the pause, by one call', () => {
     const clock = new FakeClock();
-    const account = new CircuitBreaker({ clock, service: 's' });
-    const [a, b] = [0, 1].map(() => new CircuitBreaker({ clock, service: 's', account }));
+    const account = new CircuitBreaker({ clock, job: 'stt', service: 's' });
+    const [a, b] = [0, 1].map(
+      () => new CircuitBreaker({ clock, job: 'stt', service: 's', account }),
+    );
     a?.failed(fault('auth'));
     clock.advance(300_000);
     expect([a?.state, b?.state]).toEqual(['half-open', 'half-open']);

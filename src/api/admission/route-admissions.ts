@@ -24,7 +24,7 @@ const table: Readonly<Record<Exclude<Admission, 'ordinary'>, readonly string[]>>
     'getCurrentUsage',
     'redialCampaign',
   ],
-  file: ['createCampaign', 'createRecordings'],
+  file: ['createCampaign', 'previewContacts', 'createRecordings'],
   outside: [
     'logIn',
     'signUp',

@@ -2,44 +2,18 @@
 // and their event logs. Pure state: live-board.ts reads and sends.
 
 import { Feedback, type FeedbackItem } from '../../call/events/realtime-feedback.ts';
+import type { BoardCall, BoardChange, BoardChanges } from '../../model/board-call.ts';
 import type { CallEvent } from '../../model/call-event.ts';
 import type { ActiveCall } from '../../store/runs/run-filters.ts';
 
 /** Longest text of last words: two lines of the table. */
 const WORDS_CHARACTERS_MAX = 200;
 
-export interface BoardCall {
-  run_id: string;
-  workflow_id: string;
-  agent: string;
-  direction: 'inbound' | 'outbound';
-  provider: string;
-  caller_number: string | null;
-  called_number: string | null;
-  state: 'ringing' | 'answered';
-  /** When it was answered, else when it began to ring; milliseconds since 1970. */
-  since: number;
-  /** Host of the gateway process that runs the call. */
-  gateway: string;
-  /** Name of the node of the agent's graph. */
-  node: string | null;
-  last_speaker: 'caller' | 'agent' | null;
-  last_words: string | null;
-}
-
-/** What changed of a call; a call that is new to the client has all fields. */
-export type BoardChange = Pick<BoardCall, 'run_id'> & Partial<BoardCall>;
-
 interface Followed {
   call: BoardCall;
   feedback: Feedback;
   /** Last event that was read. */
   seq: number;
-}
-
-export interface BoardChanges {
-  calls: BoardChange[];
-  ended: string[];
 }
 
 export class BoardCalls {

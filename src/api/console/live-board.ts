@@ -3,9 +3,10 @@
 
 import type { LiveWatchers } from '../../call/events/live-watchers.ts';
 import type { Log } from '../../log.ts';
+import type { BoardCall, BoardChanges } from '../../model/board-call.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
-import { type BoardCall, BoardCalls, type BoardChanges } from './board-calls.ts';
+import { BoardCalls } from './board-calls.ts';
 
 /** Calls on a board, the newest; the others are counted. */
 const CALLS_MAX = 2_000;

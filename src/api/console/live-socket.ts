@@ -6,10 +6,10 @@ import websocket, { type WebSocket } from '@fastify/websocket';
 import type { FastifyRequest } from 'fastify';
 import type { LiveWatchers } from '../../call/events/live-watchers.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { BoardChanges, BoardMessage } from '../../model/board-call.ts';
 import type { Timer } from '../../std/clock.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { ownerOfSession, principalOf } from '../http/authentication.ts';
-import type { BoardChanges } from './board-calls.ts';
 import { type BoardViewer, LiveBoard } from './live-board.ts';
 
 const PATH = '/console/live';
@@ -201,7 +201,7 @@ class LiveSocket implements BoardViewer {
     this.#send({ type: 'snapshot', now: this.#deps.clock.now(), ...snapshot });
   }
 
-  #send(message: Record<string, unknown>): void {
+  #send(message: BoardMessage): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#socket.send(JSON.stringify(message), () => {
       if (this.#isBehind) this.#sendAll();

@@ -4,8 +4,9 @@ import { clusterStatus } from '../../model/gateway-condition.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { faults } from '../http/error-schema.ts';
 import { secretGuard } from './devops-secret.ts';
+import { clusterStatusOf, type SystemDeps } from './system-watch.ts';
 
-export function clusterRoutes(api: Api, deps: ApiDeps): void {
+export function clusterRoutes(api: Api, deps: ApiDeps & SystemDeps): void {
   api.get(
     '/health/cluster',
     {
@@ -19,9 +20,6 @@ export function clusterRoutes(api: Api, deps: ApiDeps): void {
         response: { 200: clusterStatus, ...faults('DEVOPS_SECRET_WRONG') },
       },
     },
-    async () => ({
-      asked: deps.gatewayName,
-      ...(await deps.store.clusterStatus.read(deps.pbxProviders)),
-    }),
+    () => clusterStatusOf(deps),
   );
 }

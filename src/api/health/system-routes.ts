@@ -3,14 +3,19 @@
 
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { AlertState } from '../../metrics/alert-states.ts';
 import { problemsOf } from '../../model/cluster-problems.ts';
 import { type ClusterStatus, clusterStatus } from '../../model/gateway-condition.ts';
+import { healthOf } from '../../model/service-state.ts';
+import { servicesIn } from '../../model/speech-services/model-configuration.ts';
+import { sectionsInUse } from '../../store/library/model-configurations.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { hostOf, idOut, isoTime, timeOut } from '../http/values.ts';
+import { hostOf, idOut, isoTime, isoTimeOrNull, timeOut } from '../http/values.ts';
 import { EventLoopLagMeter } from './load-routes.ts';
+import { clusterStatusOf, type SystemDeps, type UsedService } from './system-watch.ts';
 
 const problem = z.object({
   gateway: z.string().nullable().describe('Null: it concerns all.'),
@@ -26,6 +31,45 @@ const serviceFault = z.object({
   workflow_run_id: idOut.describe('The last call that met it.'),
   first_at: timeOut,
   last_at: timeOut,
+});
+
+const serviceState = z.object({
+  job: z.enum(['llm', 'tts', 'stt']),
+  service: z.string(),
+  is_configured: z
+    .boolean()
+    .describe("Whether the organization's calls use it, unless their agent names another."),
+  state: z
+    .enum(['healthy', 'failing', 'open', 'untried'])
+    .describe(
+      'By the calls and chats of this gateway, over all accounts. `healthy`: its last request was answered; `failing`: it failed; `open`: calls pass it by (its circuit is open); `untried`: no request since the gateway began.',
+    ),
+  open_circuits: z.int().describe('Accounts and settings that calls pass by.'),
+  open_since: timeOut.nullable().describe('Since when the first of them is passed by.'),
+  last_fault: z
+    .object({ kind: z.string(), at: timeOut })
+    .nullable()
+    .describe('Null: none since the gateway began.'),
+  last_success_at: timeOut.nullable().describe('Null: none that was noted.'),
+  requests: z.int().describe('Requests of the last ten minutes, without streams of recognition.'),
+  failed_requests: z.int().describe('Those that failed.'),
+});
+
+const alert = z.object({
+  name: z.string().describe('Name of the rule in `grafana/alerts.yml`.'),
+  severity: z.enum(['page', 'warn']).describe('Whether it wakes somebody.'),
+  state: z
+    .enum(['firing', 'pending', 'quiet', 'elsewhere'])
+    .describe(
+      '`pending`: beyond its bound, but not for long enough. `elsewhere`: no gateway can evaluate it, Prometheus does.',
+    ),
+  text: z.string().describe('What is the matter when it fires.'),
+  since: timeOut.nullable().describe('Since when it is beyond its bound; null: it is not.'),
+  detail: z
+    .string()
+    .nullable()
+    .describe('What is beyond the bound, or why the gateway does not evaluate the rule.'),
+  runbook: z.string().describe('The section of the documentation that says what to do.'),
 });
 
 const { gateways, pbx_leases, calls, calls_without_owner, now } = clusterStatus.shape;
@@ -51,10 +95,18 @@ const systemStatus = z
     service_faults: z
       .array(serviceFault)
       .describe('Faults of speech and model services that last until somebody changes something.'),
+    services: z
+      .array(serviceState)
+      .describe("Services of the organization's configuration, and others that were used."),
+    alerts: z
+      .array(alert)
+      .describe(
+        'All alert rules, evaluated for this gateway alone every 30 s. Prometheus evaluates them for all gateways.',
+      ),
   })
   .meta({ id: 'SystemStatusResponse', description: 'The gateways and what they use.' });
 
-export function systemRoutes(api: Api, deps: ApiDeps): void {
+export function systemRoutes(api: Api, deps: ApiDeps & SystemDeps): void {
   const lag = new EventLoopLagMeter(deps.clock);
   api.addHook('onClose', async () => lag.close());
 
@@ -77,12 +129,13 @@ export function systemRoutes(api: Api, deps: ApiDeps): void {
       if (access.isSignUpOpen && !(await store.organizations.isFirst(organizationId))) {
         throw new GatewayError('SYSTEM_FORBIDDEN');
       }
-      const [status, found, isAlive] = await Promise.all([
-        store.clusterStatus.read(deps.pbxProviders),
+      const [status, found, isAlive, services] = await Promise.all([
+        clusterStatusOf(deps),
         store.serviceFaults.list(organizationId),
         store.alive(),
+        servicesOf(deps, organizationId),
       ]);
-      const shown = shownTo(organizationId, { ...status, asked: deps.gatewayName });
+      const shown = shownTo(organizationId, status);
       const { p95Ms, maxMs } = lag.read();
       const { asked, ...figures } = shown;
       return {
@@ -94,16 +147,15 @@ export function systemRoutes(api: Api, deps: ApiDeps): void {
         database: isAlive ? ('ok' as const) : ('away' as const),
         loop_lag_p95_ms: p95Ms,
         loop_lag_max_ms: maxMs,
-        // A gateway with a database of its own stores no condition: /ready has what it lacks.
-        problems: problemsOf(shown, undefined).filter(
-          ({ gateway }) => gateway === null || hasCondition(shown, gateway),
-        ),
+        problems: problemsOf(shown, undefined),
         service_faults: found.map(({ runId, firstAt, lastAt, ...fault }) => ({
           ...fault,
           workflow_run_id: runId,
           first_at: isoTime(firstAt),
           last_at: isoTime(lastAt),
         })),
+        services,
+        alerts: (deps.system?.alerts ?? []).map(alertOnWire),
       };
     },
   );
@@ -122,9 +174,73 @@ function shownTo(organizationId: string, status: ClusterStatus): ClusterStatus {
   };
 }
 
-function hasCondition(
-  { gateways: all }: Pick<z.infer<typeof clusterStatus>, 'gateways'>,
-  name: string,
-): boolean {
-  return all.length > 1 || all.some((each) => each.name === name && each.condition !== null);
+const JOBS = ['llm', 'tts', 'stt'] as const;
+const UNUSED = {
+  openCircuits: 0,
+  openSinceMs: null,
+  lastFault: null,
+  lastSuccessMs: null,
+  requests: 0,
+  failedRequests: 0,
+};
+
+/** Services of the configuration in the order in which calls use them, then others that were used. */
+async function servicesOf(
+  { store, services: own, system }: ApiDeps & SystemDeps,
+  organizationId: string,
+): Promise<z.infer<typeof serviceState>[]> {
+  const sections = sectionsInUse(await store.modelConfigurations.forCalls(organizationId));
+  const used = (await system?.services()) ?? [];
+  const configured = JOBS.flatMap((job): UsedService[] => {
+    const section = sections[job];
+    const names = section ? servicesIn(section).map(({ provider }) => provider) : [own[job]];
+    const services = [...new Set(names)].flatMap((name) =>
+      name === null || name === 'scripted' ? [] : [name],
+    );
+    return services.map(
+      (service) =>
+        used.find((each) => each.job === job && each.service === service) ?? {
+          job,
+          service,
+          ...UNUSED,
+        },
+    );
+  });
+  const others = used.filter((each) => !configured.includes(each));
+  return [
+    ...configured.map((each) => serviceOnWire(each, true)),
+    ...others.map((each) => serviceOnWire(each, false)),
+  ];
+}
+
+function serviceOnWire(used: UsedService, isConfigured: boolean): z.infer<typeof serviceState> {
+  const { job, service, openCircuits, openSinceMs, lastFault, lastSuccessMs } = used;
+  const { requests, failedRequests } = used;
+  const health = healthOf(used);
+  return {
+    job,
+    service,
+    is_configured: isConfigured,
+    // An embedded service without a fallback has no circuit, only requests.
+    state: health === 'untried' && requests > failedRequests ? 'healthy' : health,
+    open_circuits: openCircuits,
+    open_since: timeOrNull(openSinceMs),
+    last_fault:
+      lastFault === null ? null : { kind: lastFault.kind, at: isoTime(new Date(lastFault.atMs)) },
+    last_success_at: timeOrNull(lastSuccessMs),
+    requests,
+    failed_requests: failedRequests,
+  };
+}
+
+function alertOnWire({ sinceMs, ...state }: AlertState): z.infer<typeof alert> {
+  return {
+    ...state,
+    since: timeOrNull(sinceMs),
+    runbook: `docs/operations.md#${state.name.toLowerCase()}`,
+  };
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return isoTimeOrNull(ms === null ? null : new Date(ms));
 }

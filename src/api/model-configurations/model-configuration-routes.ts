@@ -9,7 +9,7 @@ import {
 import { retirementNotice } from '../../model/speech-services/retirements.ts';
 import { maskServices } from '../../model/speech-services/service-masks.ts';
 import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
-import type { CallConfiguration } from '../../store/library/model-configurations.ts';
+import { type CallConfiguration, sectionsInUse } from '../../store/library/model-configurations.ts';
 import type { Api } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -302,12 +302,6 @@ function ownOf(used: CallConfiguration) {
 function sourceOf(used: CallConfiguration): z.infer<typeof modelConfigurationOut>['source'] {
   if (used === undefined) return 'empty';
   return 'organization' in used ? 'organization_v2' : 'legacy_user_v1';
-}
-
-/** Sections that calls of an organization use, without its workflows' overrides. */
-export function sectionsInUse(used: CallConfiguration): ConfiguredSections {
-  if (used === undefined) return {};
-  return storedSectionsOf('organization' in used ? used.organization : used.legacyUser) ?? {};
 }
 
 /** The sections of a request. Throws MODEL_MODE_UNSUPPORTED, SERVICES_INVALID. */

@@ -8,17 +8,14 @@ import {
   storedSectionsOf,
 } from '../../model/speech-services/model-configuration.ts';
 import { maskedField } from '../../model/speech-services/service-masks.ts';
+import { sectionsInUse } from '../../store/library/model-configurations.ts';
 import type { Api } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { queryInteger } from '../http/values.ts';
 import { withSecretsOf } from './configuration-checks.ts';
-import {
-  noteAccepted,
-  type ServiceRouteDeps,
-  sectionsInUse,
-} from './model-configuration-routes.ts';
+import { noteAccepted, type ServiceRouteDeps } from './model-configuration-routes.ts';
 import {
   asConfiguration,
   effectiveOnWire,

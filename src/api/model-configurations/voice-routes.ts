@@ -12,11 +12,12 @@ import type { CheckedFields, Voice } from '../../speech/vendors/vendor.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
 import { isObject } from '../../std/json.ts';
 import { SharedWork } from '../../std/shared-work.ts';
+import { sectionsInUse } from '../../store/library/model-configurations.ts';
 import type { Api } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { type ServiceRouteDeps, sectionsInUse } from './model-configuration-routes.ts';
+import type { ServiceRouteDeps } from './model-configuration-routes.ts';
 import { serviceForms } from './service-forms.ts';
 
 /** Deadline of a list, including an answer that comes slowly. */

@@ -13,9 +13,13 @@ import { maskedField } from '../../model/speech-services/service-masks.ts';
 import { ServicesRefused } from '../../model/speech-services/services-refused.ts';
 import { mergedSections } from '../../model/speech-services/speech-settings.ts';
 import { isObject } from '../../std/json.ts';
-import type { CallConfiguration, ServicesRead } from '../../store/library/model-configurations.ts';
+import {
+  type CallConfiguration,
+  type ServicesRead,
+  sectionsInUse,
+} from '../../store/library/model-configurations.ts';
 import { requireUnmasked, withSecretsOf } from './configuration-checks.ts';
-import { pipelineOf, type ServiceRouteDeps, sectionsInUse } from './model-configuration-routes.ts';
+import { pipelineOf, type ServiceRouteDeps } from './model-configuration-routes.ts';
 import { asConfiguration, modelConfigurationIn } from './model-configuration-schema.ts';
 
 type Settings = Readonly<Record<string, unknown>>;

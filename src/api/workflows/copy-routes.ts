@@ -15,7 +15,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { workflowIdInPath } from '../http/path-parameters.ts';
-import { freeObject, idIn, idOut, timeOut } from '../http/values.ts';
+import { freeObject, idIn, idOut, queryFlag, timeOut } from '../http/values.ts';
 import { shownAgentOf, workflowOnWire } from './workflow-mapping.ts';
 import { WORKFLOW_NAME_MAX, workflowName, workflowOut } from './workflow-schema.ts';
 
@@ -31,7 +31,9 @@ const templateOut = z
     id: idOut,
     template_name: z.string(),
     template_description: z.string(),
-    template_json: freeObject.describe("The graph, in the form of an agent's definition."),
+    template_json: freeObject
+      .optional()
+      .describe("The graph, in the form of an agent's definition. Left out of summaries."),
     created_at: timeOut,
   })
   .meta({ id: 'WorkflowTemplateResponse' });
@@ -51,10 +53,19 @@ export function templateRoutes(api: Api): void {
         operationId: 'listWorkflowTemplates',
         summary: 'List agent templates',
         description: 'Agents to begin from.',
+        querystring: z.object({
+          summary: queryFlag
+            .default(false)
+            .describe('Whether to leave the graphs out: they are most of the answer.'),
+        }),
         response: { 200: z.array(templateOut).describe('All templates.'), ...faults() },
       },
     },
-    async () => templates.map(templateOnWire),
+    async ({ query }) =>
+      templates.map((template) => ({
+        ...templateSummary(template),
+        ...(query.summary ? {} : { template_json: template.definition }),
+      })),
   );
 }
 
@@ -91,12 +102,11 @@ function fromTemplateRoute(api: Api, deps: ApiDeps): void {
   );
 }
 
-function templateOnWire(template: WorkflowTemplate): z.infer<typeof templateOut> {
+function templateSummary(template: WorkflowTemplate): z.infer<typeof templateOut> {
   return {
     id: template.id,
     template_name: template.name,
     template_description: template.description,
-    template_json: template.definition,
     created_at: template.createdAt,
   };
 }

@@ -1,45 +1,18 @@
 // The live calls of the organization over one websocket, /console/live: all calls first, then what changed. The socket is
 // opened again after it broke, later each time.
 
+import type { BoardCall, BoardMessage } from '../../model/board-call.ts';
 import { loadSession } from './session.ts';
-
-/** A call as src/api/console/board-calls.ts describes it. */
-export interface LiveCall {
-  run_id: string;
-  workflow_id: string;
-  agent: string;
-  direction: 'inbound' | 'outbound';
-  provider: string;
-  caller_number: string | null;
-  called_number: string | null;
-  state: 'ringing' | 'answered';
-  /** Milliseconds since 1970, by the gateway's clock. */
-  since: number;
-  gateway: string;
-  node: string | null;
-  last_speaker: 'caller' | 'agent' | null;
-  last_words: string | null;
-}
 
 export interface LiveState {
   status: 'opening' | 'open' | 'broken' | 'unavailable';
   /** By the id of their runs; undefined until they were read once. Another map after each change. */
-  calls: ReadonlyMap<string, LiveCall> | undefined;
+  calls: ReadonlyMap<string, BoardCall> | undefined;
   /** All calls of the organization; more than `calls` if those are too many. */
   total: number;
   /** The gateway's clock minus that of this machine, in milliseconds. */
   clockMs: number;
 }
-
-type Message =
-  | { type: 'snapshot'; calls: LiveCall[]; total: number; now: number }
-  | {
-      type: 'changes';
-      calls: (Partial<LiveCall> & { run_id: string })[];
-      ended: string[];
-      total: number;
-    }
-  | { type: 'unavailable' };
 
 /** Longest wait before the socket is opened again; the first is a second. Up to half of it is left to chance, so that all
  *  pages do not come back to a gateway at once. */
@@ -76,7 +49,8 @@ export class LiveCalls {
   #open(): void {
     const socket = new WebSocket(this.#url);
     this.#socket = socket;
-    socket.onmessage = ({ data }: MessageEvent<string>) => this.#take(JSON.parse(data) as Message);
+    socket.onmessage = ({ data }: MessageEvent<string>) =>
+      this.#take(JSON.parse(data) as BoardMessage);
     socket.onclose = () => {
       if (socket !== this.#socket) return;
       this.#set({ status: 'broken' });
@@ -96,7 +70,7 @@ export class LiveCalls {
     this.#state = { status: 'opening', calls: undefined, total: 0, clockMs: 0 };
   }
 
-  #take(message: Message): void {
+  #take(message: BoardMessage): void {
     this.#failures = 0;
     if (message.type === 'unavailable') {
       this.#set({ status: 'unavailable' });
@@ -111,7 +85,7 @@ export class LiveCalls {
     const calls = new Map(this.#state.calls);
     for (const change of message.calls) {
       // A call that is new has all fields.
-      calls.set(change.run_id, { ...calls.get(change.run_id), ...change } as LiveCall);
+      calls.set(change.run_id, { ...calls.get(change.run_id), ...change } as BoardCall);
     }
     for (const runId of message.ended) calls.delete(runId);
     this.#set({ status: 'open', calls, total });

@@ -82,6 +82,34 @@ export function Confirm({
   );
 }
 
+/** The end of a form in a dialog: the fault of its action, a button that closes it, and the one that sends it. */
+export function FormEnd({
+  fault,
+  action,
+  isDisabled,
+  onClose,
+}: {
+  fault: string | undefined;
+  /** Name of the button that sends the form. */
+  action: string;
+  isDisabled: boolean;
+  onClose: () => void;
+}) {
+  return (
+    <>
+      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      <footer className="buttons">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" className="primary" disabled={isDisabled}>
+          {action}
+        </button>
+      </footer>
+    </>
+  );
+}
+
 const NO_FIELDS: Readonly<Record<string, string>> = {};
 
 /** Runs an action once at a time, and keeps its error's text, and the texts by field of a form. */

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { accountIn } from '../../model/speech-services/service-rows.ts';
 import type { Clock } from '../../std/clock.ts';
 import { CircuitBreaker } from './service-circuit-breaker.ts';
+import type { ServiceJob } from './service-fault.ts';
 
 export interface CachedService<Service> {
   service: Service;
@@ -17,13 +18,15 @@ const SERVICES_MAX = 500;
 
 export class ServiceCache<Service> {
   readonly #clock: Clock;
+  readonly #job: ServiceJob;
   /** Services by a hash of their settings (which contain keys), the least recently used one first. */
   readonly #services = new Map<string, CachedService<Service>>();
   /** Circuit breakers by a hash of the account. */
   readonly #accounts = new Map<string, CircuitBreaker>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, job: ServiceJob) {
     this.#clock = clock;
+    this.#job = job;
   }
 
   /** Returns the service with these settings. `name`: service name for metrics. `open` creates a client for new
@@ -34,6 +37,7 @@ export class ServiceCache<Service> {
       service: open(),
       circuit: new CircuitBreaker({
         clock: this.#clock,
+        job: this.#job,
         service: name,
         account: this.#account(settings, name),
       }),
@@ -52,7 +56,9 @@ export class ServiceCache<Service> {
 
   #account(settings: object, service: string): CircuitBreaker {
     const key = hashOf(accountIn(settings));
-    const circuit = this.#accounts.get(key) ?? new CircuitBreaker({ clock: this.#clock, service });
+    const circuit =
+      this.#accounts.get(key) ??
+      new CircuitBreaker({ clock: this.#clock, job: this.#job, service });
     keep(this.#accounts, key, circuit);
     return circuit;
   }

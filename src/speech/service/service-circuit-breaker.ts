@@ -4,7 +4,8 @@
 
 import { openCircuits } from '../../metrics/speech-metrics.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { FaultKind, ServiceFault } from './service-fault.ts';
+import type { FaultKind, ServiceFault, ServiceJob } from './service-fault.ts';
+import { serviceStates } from './service-states.ts';
 
 /** Opens after this many transient faults in a row within the time, or after one permanent fault. */
 const FAULTS_MAX = 3;
@@ -32,6 +33,7 @@ export type CircuitState = 'closed' | 'open' | 'half-open';
 
 export class CircuitBreaker {
   readonly #clock: Clock;
+  readonly #job: ServiceJob;
   readonly #service: string;
   /** Monotonic times of the faults since the circuit closed, oldest first; at most `FAULTS_MAX`. */
   #faults: number[] = [];
@@ -47,10 +49,20 @@ export class CircuitBreaker {
   #accountProbeSince: number | undefined;
 
   /** `account`: circuit shared with other settings of the same account, for faults that concern them too. */
-  constructor(options: { clock: Clock; service: string; account?: CircuitBreaker }) {
+  constructor(options: {
+    clock: Clock;
+    job: ServiceJob;
+    service: string;
+    account?: CircuitBreaker;
+  }) {
     this.#clock = options.clock;
+    this.#job = options.job;
     this.#service = options.service;
     this.#account = options.account;
+  }
+
+  get #named(): { job: ServiceJob; service: string } {
+    return { job: this.#job, service: this.#service };
   }
 
   get state(): CircuitState {
@@ -114,6 +126,8 @@ export class CircuitBreaker {
     this.#probeSince = undefined;
     this.#pauseMs = OPEN_MS;
     openCircuits.delete(this);
+    serviceStates.closed(this);
+    serviceStates.succeeded(this.#named, this.#clock.now());
   }
 
   /** Records that a call ended without a result. If it was the probe, the next call becomes one at once. */
@@ -134,6 +148,7 @@ export class CircuitBreaker {
     }
     this.#leaveAccountProbe();
     this.#lastFault = fault;
+    serviceStates.failed(this.#named, { kind: fault.kind, atMs: this.#clock.now() });
     const now = this.#clock.monotonicMs();
     if (fault.isPermanent) {
       this.#permanentFault = fault;
@@ -185,6 +200,8 @@ export class CircuitBreaker {
     this.#results = [];
     // Other accounts of the service have their own circuits.
     const dropAt = this.#opensUntil + UNTRIED_MS_MAX;
-    openCircuits.add(this, this.#service, () => this.#clock.monotonicMs() < dropAt);
+    const counts = () => this.#clock.monotonicMs() < dropAt;
+    openCircuits.add(this, this.#service, counts);
+    serviceStates.opened(this, { ...this.#named, sinceMs: this.#clock.now(), counts });
   }
 }

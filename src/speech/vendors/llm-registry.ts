@@ -33,7 +33,7 @@ export function openLanguageModel(
   const { clock, log } = means;
   const services = settings.map((each, index) => ({
     model: openModel(each, index + 1 < settings.length, means),
-    circuit: new CircuitBreaker({ clock, service: each.provider }),
+    circuit: new CircuitBreaker({ clock, job: 'llm', service: each.provider }),
   }));
   return new FallbackModel({ services, ownsModels: true, clock, log });
 }

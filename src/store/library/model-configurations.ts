@@ -3,6 +3,10 @@
 
 import { type Selectable, sql } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import {
+  type ConfiguredSections,
+  storedSectionsOf,
+} from '../../model/speech-services/model-configuration.ts';
 import { SharedReads } from '../../std/batches.ts';
 import { isObject } from '../../std/json.ts';
 import { SerialQueues } from '../../std/serial-queue.ts';
@@ -37,6 +41,12 @@ export interface StoredModelConfiguration {
 
 /** The configuration for an organization's calls: its own, else the one that a user of it saved last. */
 export type CallConfiguration = { organization: Fields } | { legacyUser: Fields } | undefined;
+
+/** Sections that calls of an organization use, without its workflows' overrides. */
+export function sectionsInUse(used: CallConfiguration): ConfiguredSections {
+  if (used === undefined) return {};
+  return storedSectionsOf('organization' in used ? used.organization : used.legacyUser) ?? {};
+}
 
 export type ConfigurationSource = 'organization' | 'legacyUser';
 

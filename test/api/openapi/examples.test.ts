@@ -245,6 +245,31 @@ it('are requests that were made, and their answers', { timeout: RECORD_MS_MAX },
       loop_lag_max_ms: 8,
       problems: [],
       service_faults: [],
+      services: [
+        {
+          job: 'stt',
+          service: 'deepgram',
+          is_configured: true,
+          state: 'open',
+          open_circuits: 1,
+          open_since: '2026-05-01T09:29:30.000Z',
+          last_fault: { kind: 'network', at: '2026-05-01T09:29:30.000Z' },
+          last_success_at: '2026-05-01T09:28:00.000Z',
+          requests: 0,
+          failed_requests: 0,
+        },
+      ],
+      alerts: [
+        {
+          name: 'FallbackInUse',
+          severity: 'warn',
+          state: 'pending',
+          text: 'Calls use the next service, because one has failed',
+          since: '2026-05-01T09:29:30.000Z',
+          detail: 'deepgram: 1',
+          runbook: 'docs/operations.md#fallbackinuse',
+        },
+      ],
     },
   };
   recorded['checkModelConfiguration'] = { response: checked };

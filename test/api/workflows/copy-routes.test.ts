@@ -116,6 +116,17 @@ describe('templates', () => {
     }
   });
 
+  it('are listed without their graphs for those who ask for summaries', async () => {
+    const whole = await ok('GET', '/workflow/templates');
+    const summaries = await ok('GET', '/workflow/templates?summary=true');
+    expect(summaries).toEqual(
+      whole.map(({ template_json: _, ...summary }: { template_json: unknown }) => summary),
+    );
+    expect(await ok('GET', '/workflow/templates?summary=false')).toEqual(whole);
+    const asked = await call('GET', '/api/v1/workflow/templates?summary=perhaps', { key: null });
+    expect(asked.status).toBe(422);
+  });
+
   it('become agents, as often as one likes, each valid and with a path of its own', async () => {
     const paths: string[] = [];
     for (const { id: templateId } of await ok('GET', '/workflow/templates')) {

@@ -141,7 +141,7 @@ function speechOf(kill: Kill, clock: FakeClock, times: AnswerTimes): SpeechPlan 
   const killed = (job: Kill['job']): boolean => kill.job === job || kill.job === 'all';
   const entry = <Service extends { name: string }>(service: Service) => ({
     service,
-    circuit: new CircuitBreaker({ clock, service: service.name }),
+    circuit: new CircuitBreaker({ clock, job: 'stt', service: service.name }),
   });
   const faults = (nth: number): SessionFaults => {
     if (!killed('stt')) return {};

@@ -35,7 +35,7 @@ const bilingual = definition(
 function services(clock: FakeClock) {
   const recogniser = (name: string) => {
     const service = new RecognizingService({ clock, name });
-    return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+    return { service, circuit: new CircuitBreaker({ clock, job: 'stt', service: name }) };
   };
   const [english, german] = [recogniser('stt-en'), recogniser('stt-de')];
   const voices = {

@@ -24,7 +24,7 @@ it('a call that begins with the next services says of each why, once, and counts
   const { clock, speech } = harness;
   const entry = <Service extends { name: string }>(service: Service, isResting: boolean) => {
     const { name } = service;
-    const circuit = new CircuitBreaker({ clock, service: name });
+    const circuit = new CircuitBreaker({ clock, job: 'stt', service: name });
     const fault = new ServiceFault('stt', name, 'overload', { detail: 'busy' });
     for (let nth = 0; nth < 3 && isResting; nth++) circuit.failed(fault);
     return { service, circuit };

@@ -277,7 +277,7 @@ describe('silence after a telephone number, or after an empty answer of the mode
       const left = [...own];
       const scriptOf = () => (left.length > 1 ? left.shift() : left[0]) ?? Empty;
       const model = faultyModel({ clock, name: `rank ${rank}`, scriptOf });
-      return { model, circuit: new CircuitBreaker({ clock, service: `rank ${rank}` }) };
+      return { model, circuit: new CircuitBreaker({ clock, job: 'stt', service: `rank ${rank}` }) };
     });
     harness.speech.llm = new FallbackModel({ services, clock, log });
     await harness.prepare(chat);

@@ -276,7 +276,7 @@ describe.skipIf(missing !== undefined)(
         const other = new FakeTts(clock);
         const services = [calls.harness.speech.tts, other].map((service) => ({
           service,
-          circuit: new CircuitBreaker({ clock, service: service.name }),
+          circuit: new CircuitBreaker({ clock, job: 'stt', service: service.name }),
         }));
         const { speech } = calls.harness;
         const onChanged = (change: ServiceChange) => speech.onServiceChanged?.(change);

@@ -195,7 +195,7 @@ async function prepare(harness: CallHarness, settings = {}): Promise<SeparateStt
     close: () => Promise.resolve(),
     respond(...args) {
       const services = lineOf(args[0], models).map((model) => {
-        return { model, circuit: new CircuitBreaker({ clock, service: model.name }) };
+        return { model, circuit: new CircuitBreaker({ clock, job: 'llm', service: model.name }) };
       });
       return new FallbackModel({ services, clock, log }).respond(...args);
     },

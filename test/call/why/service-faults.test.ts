@@ -147,7 +147,7 @@ describe('a language model', () => {
     good.answers = [{ say: ['At nine.'] }, { say: ['Goodbye.'], call: 'finish' }];
     const service = (model: ScriptedModel) => ({
       model,
-      circuit: new CircuitBreaker({ clock, service: model.name }),
+      circuit: new CircuitBreaker({ clock, job: 'llm', service: model.name }),
     });
     const onChanged = (change: never) => harness.speech.onServiceChanged?.(change);
     harness.speech.llm = new FallbackModel({

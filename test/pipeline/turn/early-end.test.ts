@@ -22,7 +22,7 @@ function call(): CallRig {
         eagerAfterMs: EAGER_MS,
         capabilities: { ownTurns: 'eager' },
       });
-      const circuit = new CircuitBreaker({ clock, service: service.name });
+      const circuit = new CircuitBreaker({ clock, job: 'stt', service: service.name });
       return createSttFallback({ services: [{ service, circuit }], clock, log: quietLog().log });
     },
   });

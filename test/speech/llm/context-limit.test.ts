@@ -91,7 +91,7 @@ function opened(provider: 'openai' | 'anthropic' | 'google', baseUrl: string): L
 function callOf(...models: LanguageModel[]) {
   const services = models.map((model) => ({
     model,
-    circuit: new CircuitBreaker({ clock, service: model.name }),
+    circuit: new CircuitBreaker({ clock, job: 'llm', service: model.name }),
   }));
   const reported: ServiceFault[] = [];
   const onPermanentFault = (fault: ServiceFault): void => void reported.push(fault);

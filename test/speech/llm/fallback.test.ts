@@ -72,7 +72,9 @@ function throwIfAskedToWait(name: string, text: string): void {
 function run(...scripts: string[][]) {
   const clock = new FakeClock();
   const models = scripts.map((script, index) => scripted(`m${index}`, script, clock));
-  const circuits = models.map(({ name }) => new CircuitBreaker({ clock, service: name }));
+  const circuits = models.map(
+    ({ name }) => new CircuitBreaker({ clock, job: 'llm', service: name }),
+  );
   const services = models.map((each, at) => ({
     model: each,
     circuit: circuits[at] as CircuitBreaker,

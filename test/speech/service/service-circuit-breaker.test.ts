@@ -6,7 +6,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 
 function breaker() {
   const clock = new FakeClock();
-  const circuit = new CircuitBreaker({ clock, service: 'acme' });
+  const circuit = new CircuitBreaker({ clock, job: 'stt', service: 'acme' });
   const fail = (kind: FaultKind, retryAfterMs?: number) =>
     circuit.failed(new ServiceFault('stt', 'acme', kind, { detail: 'x', retryAfterMs }));
   return { clock, circuit, fail };
@@ -31,7 +31,7 @@ describe('a circuit breaker', () => {
     expect(circuit.lastFault).toBeUndefined();
     for (const kind of ['network', 'timeout', 'overload'] as const) fail(kind);
     expect(circuit.lastFault?.kind).toBe('overload');
-    const own = new CircuitBreaker({ clock, service: 'acme', account: circuit });
+    const own = new CircuitBreaker({ clock, job: 'stt', service: 'acme', account: circuit });
     expect(own.lastFault?.kind).toBe('overload');
     clock.advance(15_000);
     circuit.admit();
@@ -183,9 +183,9 @@ describe('a circuit breaker', () => {
   it('leaves the probe of the account to another call, where its own circuit refuses one', () => {
     const clock = new FakeClock();
     const fault = (kind: FaultKind) => new ServiceFault('stt', 'acme', kind, { detail: 'x' });
-    const account = new CircuitBreaker({ clock, service: 'acme' });
+    const account = new CircuitBreaker({ clock, job: 'stt', service: 'acme' });
     const [one, other] = [1, 2].map(
-      () => new CircuitBreaker({ clock, service: 'acme', account }),
+      () => new CircuitBreaker({ clock, job: 'stt', service: 'acme', account }),
     ) as [CircuitBreaker, CircuitBreaker];
     one.failed(fault('request'));
     clock.advance(300_000);
@@ -205,9 +205,9 @@ describe('a circuit breaker', () => {
     (kind) => {
       const clock = new FakeClock();
       const fault = (of: FaultKind) => new ServiceFault('stt', 'acme', of, { detail: 'x' });
-      const account = new CircuitBreaker({ clock, service: 'acme' });
+      const account = new CircuitBreaker({ clock, job: 'stt', service: 'acme' });
       const [one, other, third] = [1, 2, 3].map(
-        () => new CircuitBreaker({ clock, service: 'acme', account }),
+        () => new CircuitBreaker({ clock, job: 'stt', service: 'acme', account }),
       ) as [CircuitBreaker, CircuitBreaker, CircuitBreaker];
       for (let i = 0; i < 3; i++) account.failed(fault('network'));
       clock.advance(15_000);
@@ -235,8 +235,8 @@ describe('a circuit breaker', () => {
   it('keeps its own probe where the account refuses a call', () => {
     const clock = new FakeClock();
     const fault = (kind: FaultKind) => new ServiceFault('stt', 'acme', kind, { detail: 'x' });
-    const account = new CircuitBreaker({ clock, service: 'acme' });
-    const circuit = new CircuitBreaker({ clock, service: 'acme', account });
+    const account = new CircuitBreaker({ clock, job: 'stt', service: 'acme' });
+    const circuit = new CircuitBreaker({ clock, job: 'stt', service: 'acme', account });
     circuit.failed(fault('request'));
     clock.advance(300_000);
     account.failed(fault('rate'));

@@ -20,7 +20,7 @@ export function call(...given: Given[]) {
   const services = given.map((options, nth) => {
     const name = String.fromCharCode(97 + nth);
     const service = new RecognizingService({ clock, name, ...options });
-    return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+    return { service, circuit: new CircuitBreaker({ clock, job: 'stt', service: name }) };
   });
   const permanent: string[] = [];
   const changes: string[] = [];

@@ -64,7 +64,7 @@ async function call(model: string, faults: SttFaults, ofSecond: SttFaults = {}) 
     : [model === 'vosk' ? own : listening, universal];
   const entry = (service: SpeechToText) => ({
     service,
-    circuit: new CircuitBreaker({ clock, service: service.name }),
+    circuit: new CircuitBreaker({ clock, job: 'stt', service: service.name }),
   });
   const services = [entry(createSttService(first, means)), entry(createSttService(second, means))];
   const rig = new RecognizerRig(clock, createSttFallback({ services, clock, log: quietLog().log }));

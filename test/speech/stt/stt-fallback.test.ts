@@ -287,7 +287,7 @@ describe('recognisers with a fallback', () => {
         return open.apply(stt, of);
       },
     });
-    const circuit = new CircuitBreaker({ clock, service: 'fake' });
+    const circuit = new CircuitBreaker({ clock, job: 'stt', service: 'fake' });
     const services = [{ service, circuit }];
     const rig = new RecognizerRig(
       clock,
@@ -497,8 +497,8 @@ describe('recognisers whose keys have a concurrency limit', () => {
     const a = new RecognizingService({ clock, name: 'a', ...more });
     const b = new RecognizingService({ clock, name: 'b' });
     const entries = [
-      { service: a, circuit: new CircuitBreaker({ clock, service: 'a' }), sessions },
-      { service: b, circuit: new CircuitBreaker({ clock, service: 'b' }) },
+      { service: a, circuit: new CircuitBreaker({ clock, job: 'stt', service: 'a' }), sessions },
+      { service: b, circuit: new CircuitBreaker({ clock, job: 'stt', service: 'b' }) },
     ];
     const call = (services: typeof entries = entries) => {
       const faults: ServiceFault[] = [];
@@ -560,7 +560,7 @@ describe('recognisers whose keys have a concurrency limit', () => {
     full.opened();
     const [first, second] = entries;
     if (first === undefined || second === undefined) throw new Error('no services');
-    const third = { service: c, circuit: new CircuitBreaker({ clock, service: 'c' }) };
+    const third = { service: c, circuit: new CircuitBreaker({ clock, job: 'stt', service: 'c' }) };
     const services = [first, { ...second, sessions: full }, third];
     const stt = createSttFallback({ services, clock, log: quietLog().log });
     new SpeakingCaller(new RecognizerRig(clock, stt)).says('w1 w2 w3');

@@ -27,7 +27,12 @@ function call(...given: Given[]) {
   const services = given.map(({ family, language, ...options }, nth) => {
     const name = String.fromCharCode(97 + nth);
     const service = new RecognizingService({ clock, name, ...options });
-    return { service, circuit: new CircuitBreaker({ clock, service: name }), family, language };
+    return {
+      service,
+      circuit: new CircuitBreaker({ clock, job: 'stt', service: name }),
+      family,
+      language,
+    };
   });
   const last = services.at(-1) as (typeof services)[0];
   const [first = [last], ...others] = services.slice(0, -1).map((each) => [each, last]);
@@ -251,7 +256,7 @@ describe('a recogniser with several lists', () => {
     const clock = new FakeClock();
     const entry = (name: string) => {
       const service = new RecognizingService({ clock, name });
-      return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+      return { service, circuit: new CircuitBreaker({ clock, job: 'stt', service: name }) };
     };
     const [a, b, c] = [entry('a'), entry('b'), entry('c')];
     const sessions = new SessionLimit(clock, 1);
@@ -276,7 +281,7 @@ describe('a recogniser with several lists', () => {
     const clock = new FakeClock();
     const entry = (name: string) => {
       const service = new RecognizingService({ clock, name });
-      return { service, circuit: new CircuitBreaker({ clock, service: name }) };
+      return { service, circuit: new CircuitBreaker({ clock, job: 'stt', service: name }) };
     };
     const [a, b, c] = [entry('a'), entry('b'), entry('c')];
     const sessions = new SessionLimit(clock, 1);
@@ -312,7 +317,7 @@ describe('a recogniser with several lists', () => {
       throw new Error('broken');
     };
     const sessions = new SessionLimit(clock, 1);
-    const circuit = new CircuitBreaker({ clock, service: 'a' });
+    const circuit = new CircuitBreaker({ clock, job: 'stt', service: 'a' });
     const services = [{ service, circuit, sessions }];
     const stt = createSttFallback({ services, clock, log: quietLog().log });
     expect(() => new RecognizerRig(clock, stt)).toThrow('broken');

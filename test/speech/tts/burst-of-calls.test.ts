@@ -137,7 +137,7 @@ it('lines that are under way take no session of the key', async () => {
   const { asked, tts } = slowService(clock, 700);
   const sessions = new SessionLimit(clock, 4);
   const of = { service: serviceVoice(tts, clock), sessions };
-  const circuit = new CircuitBreaker({ clock, service: 'service' });
+  const circuit = new CircuitBreaker({ clock, job: 'tts', service: 'service' });
   const services = [{ ...of, circuit }];
   const heard = await burst(clock, () =>
     createTtsFallback({ services, clock, log: quietLog().log }),

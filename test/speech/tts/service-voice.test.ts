@@ -89,7 +89,7 @@ describe('the voice of a service', () => {
     const good = voiceOf(3_674);
     const services = [bad, good].map(({ tts }) => ({
       service: serviceVoice(tts, clock),
-      circuit: new CircuitBreaker({ clock, service: 'test' }),
+      circuit: new CircuitBreaker({ clock, job: 'tts', service: 'test' }),
     }));
     const call = createTtsFallback({ services, clock, log: quietLog().log });
     const line = spoken(call, 'One moment.', { isFixed: true });
@@ -112,7 +112,7 @@ describe('the voice of a service', () => {
     await spoken(voice, 'Hello.', { isAhead: true, isFixed: true });
     expect(asked).toEqual(['Hello.']);
     const of = { clock: new FakeClock(), log: quietLog().log };
-    const circuit = new CircuitBreaker({ clock: of.clock, service: 'service' });
+    const circuit = new CircuitBreaker({ clock: of.clock, job: 'tts', service: 'service' });
     const fallback = createTtsFallback({ services: [{ service: voice, circuit }], ...of });
     expect(fallback.kept?.('Hello.', undefined)).toEqual(made);
   });
@@ -120,7 +120,7 @@ describe('the voice of a service', () => {
   it('has the cushion that its late audio needs, and passes it on through the fallback of a call', async () => {
     const clock = new FakeClock();
     const voice = serviceVoice(new StreamedTts({ clock, speed: 0.8 }), clock);
-    const circuit = new CircuitBreaker({ clock, service: 'service' });
+    const circuit = new CircuitBreaker({ clock, job: 'tts', service: 'service' });
     const services = [{ service: voice, circuit }];
     const call = createTtsFallback({ services, clock, log: quietLog().log });
     expect(call.cushionMs).toBe(0);

@@ -27,7 +27,7 @@ function rigOf(...voices: VoiceOptions[]): CallRig {
   const tts = (clock: Clock) => {
     const services = voices.map((voice) => ({
       service: new StreamedTts({ clock, ...voice }),
-      circuit: new CircuitBreaker({ clock, service: 'voice' }),
+      circuit: new CircuitBreaker({ clock, job: 'tts', service: 'voice' }),
     }));
     return createTtsFallback({ services, clock, log: quietLog().log });
   };

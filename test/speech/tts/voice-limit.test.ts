@@ -37,7 +37,7 @@ function setUp(
   const second = new PreparedTts({ clock, name: 'next' });
   const of = (service: StreamedTts) => ({
     service,
-    circuit: new CircuitBreaker({ clock, service: service.name }),
+    circuit: new CircuitBreaker({ clock, job: 'tts', service: service.name }),
     voice: 'v',
   });
   const services = [{ ...of(first), sessions }, of(second)];
@@ -283,7 +283,7 @@ describe('the limit of a voice’s key', () => {
     sessions.opened();
     const entry = (name: string) => ({
       service: new StreamedTts({ clock, name }),
-      circuit: new CircuitBreaker({ clock, service: name }),
+      circuit: new CircuitBreaker({ clock, job: 'tts', service: name }),
     });
     const faults: ServiceFault[] = [];
     const tts = createTtsFallback({

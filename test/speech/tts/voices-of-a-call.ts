@@ -41,7 +41,7 @@ export function setUp(...voices: (VoiceOptions | TextToSpeech | 'sentences')[]) 
   const changes: string[] = [];
   const services = voices.map((voice, nth) => ({
     service: serviceOf(voice, nth, clock),
-    circuit: new CircuitBreaker({ clock, service: `voice-${nth}` }),
+    circuit: new CircuitBreaker({ clock, job: 'tts', service: `voice-${nth}` }),
     voice: `mapped-${nth}`,
   }));
   const open = () =>

@@ -34,7 +34,9 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
 }
 
 function FromTemplate() {
-  const templates = api.useQuery('get', '/api/v1/workflow/templates');
+  const templates = api.useQuery('get', '/api/v1/workflow/templates', {
+    params: { query: { summary: true } },
+  });
   const [chosen, setChosen] = useState<string>();
   const [name, setName] = useState('');
   return (

@@ -3,8 +3,9 @@
 
 import { useDeferredValue, useMemo, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
+import type { BoardCall } from '../../../model/board-call.ts';
 import { api } from '../../api/client.ts';
-import { type LiveCall, LiveCalls, type LiveState } from '../../api/live.ts';
+import { LiveCalls, type LiveState } from '../../api/live.ts';
 import { formatNumber } from '../../format.ts';
 import { later } from '../../parts/later.tsx';
 import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
@@ -124,14 +125,14 @@ function countText({ calls, total }: LiveState, found: number): string {
 }
 
 /** Newest first; the order stays while a call goes on. */
-function filtered(calls: LiveState['calls'], filter: string): LiveCall[] {
+function filtered(calls: LiveState['calls'], filter: string): BoardCall[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const all = [...(calls?.values() ?? [])];
   const found = words.length === 0 ? all : all.filter((call) => hasWords(call, words));
   return found.sort((one, other) => Number(other.run_id) - Number(one.run_id));
 }
 
-function hasWords(call: LiveCall, words: readonly string[]): boolean {
+function hasWords(call: BoardCall, words: readonly string[]): boolean {
   const { agent, caller_number, called_number, node, last_words, gateway, provider } = call;
   const text = [agent, caller_number, called_number, node, last_words, gateway, provider]
     .join(' ')

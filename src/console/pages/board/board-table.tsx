@@ -2,22 +2,22 @@
 
 import { memo, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
+import type { BoardCall } from '../../../model/board-call.ts';
 import { client } from '../../api/client.ts';
-import type { LiveCall } from '../../api/live.ts';
 import { formatDuration } from '../../format.ts';
 import { callHref } from '../../links.ts';
-import { Confirm, Dialog, useAction } from '../../parts/dialog.tsx';
+import { Confirm, Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Badge, Notice } from '../../parts/notice.tsx';
+import { Badge } from '../../parts/notice.tsx';
 
 /** What is being done to a call. */
 interface Action {
   kind: 'hang up' | 'keys';
-  call: LiveCall;
+  call: BoardCall;
 }
 
-export function BoardTable({ calls, clockMs }: { calls: readonly LiveCall[]; clockMs: number }) {
+export function BoardTable({ calls, clockMs }: { calls: readonly BoardCall[]; clockMs: number }) {
   const [action, setAction] = useState<Action>();
   const close = () => setAction(undefined);
   return (
@@ -58,7 +58,7 @@ const Row = memo(function Row({
   clockMs,
   onAction,
 }: {
-  call: LiveCall;
+  call: BoardCall;
   clockMs: number;
   onAction: (action: Action) => void;
 }) {
@@ -116,12 +116,12 @@ const Row = memo(function Row({
   );
 });
 
-function numbersOf({ caller_number: from, called_number: to, provider }: LiveCall): string {
+function numbersOf({ caller_number: from, called_number: to, provider }: BoardCall): string {
   if (from === null && to === null) return provider === 'web' ? 'browser' : provider;
   return `${from ?? 'unknown'} → ${to ?? 'unknown'}`;
 }
 
-function nameOf(call: LiveCall): string {
+function nameOf(call: BoardCall): string {
   return `the call of ${call.agent}, run ${call.run_id}`;
 }
 
@@ -151,11 +151,11 @@ function subscribeSecond(listener: () => void): () => void {
   };
 }
 
-function pathOf({ workflow_id, run_id }: LiveCall) {
+function pathOf({ workflow_id, run_id }: BoardCall) {
   return { path: { workflow_id, run_id } };
 }
 
-function HangUp({ call, onClose }: { call: LiveCall; onClose: () => void }) {
+function HangUp({ call, onClose }: { call: BoardCall; onClose: () => void }) {
   return (
     <Confirm
       title="Hang up this call?"
@@ -176,7 +176,7 @@ function HangUp({ call, onClose }: { call: LiveCall; onClose: () => void }) {
 
 const KEYS = '[0-9*#A-Dw]{1,64}';
 
-function SendKeys({ call, onClose }: { call: LiveCall; onClose: () => void }) {
+function SendKeys({ call, onClose }: { call: BoardCall; onClose: () => void }) {
   const { run, isBusy, fault } = useAction();
   const [digits, setDigits] = useState('');
   const send = () =>
@@ -204,15 +204,12 @@ function SendKeys({ call, onClose }: { call: LiveCall; onClose: () => void }) {
           required
           autoComplete="off"
         />
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <footer className="buttons">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isBusy || digits === ''}>
-            Send
-          </button>
-        </footer>
+        <FormEnd
+          fault={fault}
+          action="Send"
+          isDisabled={isBusy || digits === ''}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

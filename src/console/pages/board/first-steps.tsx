@@ -19,7 +19,9 @@ interface Template {
 }
 
 export function FirstSteps({ onBegun, onDone }: { onBegun: () => void; onDone: () => void }) {
-  const templates = api.useQuery('get', '/api/v1/workflow/templates');
+  const templates = api.useQuery('get', '/api/v1/workflow/templates', {
+    params: { query: { summary: true } },
+  });
   const { run, isBusy, fault } = useAction();
   const [agent, setAgent] = useState<{ id: string; name: string }>();
   if (agent !== undefined) return <Ready agent={agent} onDone={onDone} />;

@@ -1,42 +1,43 @@
 // The first step of a new campaign: its name and its file, of which it shows the first rows and what is wrong with it.
 
-import { useState } from 'react';
-import { textOf } from '../../api/errors.ts';
 import { formatNumber } from '../../format.ts';
+import { useAction } from '../../parts/dialog.tsx';
 import { Field, TextField } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
+import { Busy, Notice } from '../../parts/notice.tsx';
 import { type Column, Table } from '../../parts/page.tsx';
 import type { Draft } from './campaign-draft.ts';
-import {
-  type ContactFault,
-  type ContactPreview,
-  type ContactRow,
-  previewOf,
-} from './contact-preview.ts';
+import type { ContactPreview } from './contact-preview.ts';
+import { uploadContacts } from './contact-upload.ts';
+
+/** A contact file that is at the gateway. */
+export interface Contacts {
+  name: string;
+  /** Its key for a campaign. */
+  sourceId: string;
+}
+
+type ContactRow = ContactPreview['rows'][number];
+type ContactFault = ContactPreview['faults'][number];
 
 export function ContactStep({
   draft,
   change,
-  file,
-  preview,
-  onFile,
+  contacts,
+  onContacts,
 }: {
   draft: Draft;
   change: (changes: Partial<Draft>) => void;
-  file: File | undefined;
-  preview: ContactPreview | undefined;
-  onFile: (file: File | undefined, preview: ContactPreview | undefined) => void;
+  contacts: Contacts | undefined;
+  onContacts: (contacts: Contacts | undefined) => void;
 }) {
-  const [fault, setFault] = useState<string>();
-  const choose = async (chosen: File | undefined) => {
-    setFault(undefined);
-    onFile(chosen, undefined);
-    if (chosen === undefined) return;
-    try {
-      onFile(chosen, await previewOf(chosen));
-    } catch (error) {
-      setFault(textOf(error));
-    }
+  const { run, isBusy, fault } = useAction();
+  const choose = (file: File | undefined) => {
+    onContacts(undefined);
+    void run(async () => {
+      if (file === undefined) return;
+      if (file.size === 0) throw new Error('The file is empty.');
+      onContacts({ name: file.name, sourceId: await uploadContacts(file) });
+    });
   };
   return (
     <>
@@ -51,21 +52,20 @@ export function ContactStep({
       <Field
         label="Contact file"
         error={fault}
-        hint="CSV with a column phone_number, numbers with + and the country code, and a column for each template variable of the agent."
+        hint="CSV of at most 10 MB with a column phone_number, numbers with + and the country code, and a column for each template variable of the agent."
       >
         {(ids) => (
           <input
             {...ids}
             type="file"
             accept=".csv,text/csv"
-            required={file === undefined}
-            onChange={({ target }) => void choose(target.files?.[0])}
+            required={contacts === undefined}
+            disabled={isBusy}
+            onChange={({ target }) => choose(target.files?.[0])}
           />
         )}
       </Field>
-      {file !== undefined && preview !== undefined && (
-        <Preview name={file.name} preview={preview} />
-      )}
+      {isBusy && <Busy label="The file is sent" />}
     </>
   );
 }
@@ -73,13 +73,39 @@ export function ContactStep({
 const FAULT_COLUMNS: readonly Column<ContactFault>[] = [
   { name: 'Row', cell: ({ row }) => row ?? '' },
   { name: 'Column', cell: ({ column }) => column ?? '' },
-  { name: 'What is wrong', cell: ({ text }) => text },
+  { name: 'What is wrong', cell: ({ message }) => message },
+  { name: 'What to do', cell: ({ remedy }) => remedy },
 ];
 
-function Preview({ name, preview }: { name: string; preview: ContactPreview }) {
-  const { columns, rows, contacts, faults, furtherFaults } = preview;
+/** What is wrong with the file, or how many contacts it has. */
+export function ContactFaults({ name, preview }: { name: string; preview: ContactPreview }) {
+  const { contact_count: contacts, faults, fault_count: faultCount } = preview;
+  if (faultCount === 0)
+    return (
+      <Notice tone="good">
+        {name}: {formatNumber(contacts)} {contacts === 1 ? 'contact' : 'contacts'}
+      </Notice>
+    );
+  return (
+    <>
+      <Notice tone="bad">Correct the file and choose it again.</Notice>
+      <Table
+        caption="Faults of the file"
+        columns={FAULT_COLUMNS}
+        rows={faults}
+        keyOf={({ row, column, code, message }) => `${row} ${column} ${code} ${message}`}
+        empty=""
+      />
+      {faultCount > faults.length && (
+        <p className="soft gap">and {formatNumber(faultCount - faults.length)} further faults</p>
+      )}
+    </>
+  );
+}
+
+export function FirstRows({ preview: { columns, rows } }: { preview: ContactPreview }) {
   const shown: Column<ContactRow>[] = [
-    { name: 'Row', cell: ({ number }) => number },
+    { name: 'Row', cell: ({ row }) => row },
     ...columns.map((column, at) => ({
       name: column === '' ? `(column ${at + 1})` : column,
       cell: ({ cells }: ContactRow) => cells[at] ?? '',
@@ -87,31 +113,12 @@ function Preview({ name, preview }: { name: string; preview: ContactPreview }) {
   ];
   return (
     <>
-      {faults.length > 0 ? (
-        <>
-          <Notice tone="bad">Correct the file and choose it again.</Notice>
-          <Table
-            caption="Faults of the file"
-            columns={FAULT_COLUMNS}
-            rows={faults}
-            keyOf={({ row, column, text }) => `${row} ${column} ${text}`}
-            empty=""
-          />
-          {furtherFaults > 0 && (
-            <p className="soft gap">and {formatNumber(furtherFaults)} further faults</p>
-          )}
-        </>
-      ) : (
-        <Notice tone="good">
-          {name}: {formatNumber(contacts)} {contacts === 1 ? 'contact' : 'contacts'}
-        </Notice>
-      )}
       <h3 className="gap">First rows</h3>
       <Table
         caption="First rows of the file"
         columns={shown}
         rows={rows}
-        keyOf={({ number }) => String(number)}
+        keyOf={({ row }) => String(row)}
         empty="The file has no rows."
       />
     </>

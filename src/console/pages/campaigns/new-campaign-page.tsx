@@ -9,9 +9,8 @@ import { SelectField, TextField } from '../../parts/field.tsx';
 import { Loaded, Notice } from '../../parts/notice.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { bodyOf, type Draft, draftOf } from './campaign-draft.ts';
-import type { ContactPreview } from './contact-preview.ts';
-import { ContactStep } from './contact-step.tsx';
-import { uploadContacts } from './contact-upload.ts';
+import { useContactPreview } from './contact-preview.ts';
+import { ContactFaults, ContactStep, type Contacts, FirstRows } from './contact-step.tsx';
 import { HoursFields } from './hours-fields.tsx';
 import { RetryFields } from './retry-fields.tsx';
 
@@ -31,20 +30,19 @@ export function NewCampaignPage() {
 function Steps({ first, callsMax }: { first: Draft; callsMax: number }) {
   const [draft, setDraft] = useState(first);
   const [step, setStep] = useState(0);
-  const [file, setFile] = useState<File>();
-  const [preview, setPreview] = useState<ContactPreview>();
+  const [contacts, setContacts] = useState<Contacts>();
+  const preview = useContactPreview(contacts?.sourceId, draft.agentId);
   const [, navigate] = useLocation();
   const { run, isBusy, fault } = useAction();
   /** What the fault is about: it goes when something of it changes. */
-  const [tried, setTried] = useState<{ draft: Draft; file: File }>();
+  const [tried, setTried] = useState<Draft>();
   const change = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
   const create = () =>
     run(async () => {
-      if (file === undefined) return;
-      setTried({ draft, file });
-      const sourceId = await uploadContacts(file);
+      if (contacts === undefined) return;
+      setTried(draft);
       const { data } = await client.POST('/api/v1/campaign/create', {
-        body: bodyOf(draft, sourceId),
+        body: bodyOf(draft, contacts.sourceId),
       });
       await queries.invalidateQueries();
       if (data !== undefined) navigate(`/campaigns/${data.id}`);
@@ -54,29 +52,30 @@ function Steps({ first, callsMax }: { first: Draft; callsMax: number }) {
     if (step === STEPS.length - 1) void create();
     else setStep(step + 1);
   };
-  const isReady = step > 0 || (preview !== undefined && preview.faults.length === 0);
+  const isReady = preview.data?.fault_count === 0;
   return (
     <form onSubmit={submit}>
       <StepList at={step} />
       <Section title={STEPS[step] ?? ''}>
         {step === 0 && (
-          <ContactStep
-            draft={draft}
-            change={change}
-            file={file}
-            preview={preview}
-            onFile={(chosen, found) => {
-              setFile(chosen);
-              setPreview(found);
-            }}
-          />
+          <ContactStep draft={draft} change={change} contacts={contacts} onContacts={setContacts} />
         )}
         {step === 1 && (
-          <CallerStep draft={draft} change={change} columns={preview?.columns ?? []} />
+          <CallerStep draft={draft} change={change} columns={preview.data?.columns ?? []} />
+        )}
+        {step < 2 && contacts !== undefined && (
+          <Loaded query={preview}>
+            {(data) => (
+              <>
+                <ContactFaults name={contacts.name} preview={data} />
+                {step === 0 && <FirstRows preview={data} />}
+              </>
+            )}
+          </Loaded>
         )}
         {step === 2 && <PaceStep draft={draft} change={change} callsMax={callsMax} />}
       </Section>
-      {fault !== undefined && tried?.draft === draft && tried.file === file && (
+      {fault !== undefined && tried === draft && (
         <Notice tone="bad">
           {/* The gateway reports all faults of a file in one text. */}
           {fault.replaceAll('; ', '\n')}
@@ -135,7 +134,7 @@ function CallerStep({ draft, change, columns }: StepProps & { columns: readonly 
           />
         )}
       </Loaded>
-      <p className="soft gap">Columns of the file: {columns.join(', ')}</p>
+      {columns.length > 0 && <p className="soft gap">Columns of the file: {columns.join(', ')}</p>}
       <Loaded query={telephony}>
         {({ configurations }) => (
           <>

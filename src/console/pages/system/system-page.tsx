@@ -2,9 +2,11 @@
 
 import { Link } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';
-import { formatDuration, formatNumber, formatTime, words } from '../../format.ts';
+import { formatDuration, formatNumber, formatTime } from '../../format.ts';
 import { Badge, Loaded, Notice, type Tone } from '../../parts/notice.tsx';
 import { type Column, Facts, Page, Section, Table, Tabs } from '../../parts/page.tsx';
+import { AlertsSection } from './alerts-section.tsx';
+import { ServicesSection } from './services-section.tsx';
 import { SYSTEM_TABS } from './system-tabs.ts';
 
 const REFRESH_MS = 3_000;
@@ -13,7 +15,6 @@ type System = Schema<'SystemStatusResponse'>;
 type Gateway = System['gateways'][number];
 type Condition = NonNullable<Gateway['condition']>;
 type PbxLease = System['pbx_leases'][number];
-type ServiceFault = System['service_faults'][number];
 
 export function SystemPage() {
   const system = api.useQuery('get', '/api/v1/system', {}, { refetchInterval: REFRESH_MS });
@@ -32,15 +33,8 @@ export function SystemPage() {
                 hasProblems={data.problems.some((each) => each.gateway === gateway.name)}
               />
             ))}
-            <Section title="Speech and model services">
-              <Table
-                caption="Faults of services"
-                columns={FAULT_COLUMNS}
-                rows={data.service_faults}
-                keyOf={({ job, service, kind }) => `${job} ${service} ${kind}`}
-                empty="No service has a fault that lasts. Faults of single calls are on the pages of the calls."
-              />
-            </Section>
+            <ServicesSection system={data} />
+            <AlertsSection alerts={data.alerts} name={data.answered_by} />
             <Section title="PBXs">
               <Table
                 caption="Connections to PBXs"
@@ -59,7 +53,9 @@ export function SystemPage() {
 
 function Problems({ system }: { system: System }) {
   const { problems, not_ready: notReady, answered_by: name, service_faults: faults } = system;
-  if (problems.length === 0 && notReady.length === 0 && faults.length === 0)
+  const firing = system.alerts.filter(({ state }) => state === 'firing');
+  const isWell = [problems, notReady, faults, firing].every(({ length }) => length === 0);
+  if (isWell)
     return <Notice tone="good">Nothing is wrong, by the bounds of the alert rules.</Notice>;
   return (
     <>
@@ -74,6 +70,15 @@ function Problems({ system }: { system: System }) {
           speech and model services below.
         </Notice>
       )}
+      {firing.map(({ name: rule, text, detail, runbook }) => (
+        <Notice key={rule} tone="bad">
+          <strong>
+            {text}
+            {detail !== null && ` (${detail})`}
+          </strong>
+          {'\n'}What to do: see {runbook}
+        </Notice>
+      ))}
       {problems.map(({ gateway, text, remedy }) => (
         <Notice key={`${gateway} ${text}`} tone="bad">
           <strong>
@@ -138,11 +143,7 @@ function GatewaySection({ gateway, hasProblems }: { gateway: Gateway; hasProblem
           ...(condition === null ? [] : conditionFacts(condition)),
         ]}
       />
-      {condition === null && (
-        <p className="soft gap">
-          It has said nothing of itself: a single gateway does not need to.
-        </p>
-      )}
+      {condition === null && <p className="soft gap">It has said nothing of itself yet.</p>}
       <Table
         caption={`Processes of ${name}`}
         columns={PROCESS_COLUMNS}
@@ -184,25 +185,6 @@ function StateBadge({ state }: { state: Condition['redis'] }) {
   return <Badge tone={tone}>{text}</Badge>;
 }
 
-const JOBS: Readonly<Record<ServiceFault['job'], string>> = {
-  llm: 'language model',
-  tts: 'speech synthesis',
-  stt: 'speech recognition',
-};
-const FAULT_COLUMNS: readonly Column<ServiceFault>[] = [
-  { name: 'Service', cell: ({ job, service }) => `${service}, ${JOBS[job]}` },
-  {
-    name: 'Fault',
-    cell: ({ kind, detail }) => (
-      <>
-        <Badge tone="bad">{words(kind)}</Badge>
-        <span className="soft below">{detail}</span>
-      </>
-    ),
-  },
-  { name: 'First', cell: ({ first_at: at }) => <span className="nowrap">{formatTime(at)}</span> },
-  { name: 'Last', cell: ({ last_at: at }) => <span className="nowrap">{formatTime(at)}</span> },
-];
 const PBX_COLUMNS: readonly Column<PbxLease>[] = [
   {
     name: 'PBX',

@@ -3,9 +3,8 @@
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { patientClient, type Schema } from '../../api/client.ts';
-import { Dialog, useAction } from '../../parts/dialog.tsx';
+import { Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { SpecForm } from '../../parts/spec-form.tsx';
 import {
   errorsBelow,
@@ -114,15 +113,12 @@ export function ConfigurationForm({
             onChange={({ target }) => setDefault(target.checked)}
           />
         )}
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <footer className="buttons">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isBusy}>
-            {isBusy ? 'The provider is asked …' : 'Save'}
-          </button>
-        </footer>
+        <FormEnd
+          fault={fault}
+          action={isBusy ? 'The provider is asked …' : 'Save'}
+          isDisabled={isBusy}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

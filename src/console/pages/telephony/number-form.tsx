@@ -2,9 +2,8 @@
 
 import { type FormEvent, useState } from 'react';
 import { api, patientClient, type Schema } from '../../api/client.ts';
-import { Dialog, useAction } from '../../parts/dialog.tsx';
+import { Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
 type PhoneNumber = Schema<'PhoneNumberResponse'>;
@@ -119,15 +118,12 @@ export function NumberForm({
             onChange={({ target }) => set({ isDefault: target.checked })}
           />
         )}
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <footer className="buttons">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isBusy}>
-            {isBusy ? 'The provider is asked …' : 'Save'}
-          </button>
-        </footer>
+        <FormEnd
+          fault={fault}
+          action={isBusy ? 'The provider is asked …' : 'Save'}
+          isDisabled={isBusy}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

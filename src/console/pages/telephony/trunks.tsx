@@ -2,11 +2,11 @@
 
 import { type FormEvent, useState } from 'react';
 import { client, type Schema } from '../../api/client.ts';
-import { Confirm, Dialog, useAction } from '../../parts/dialog.tsx';
+import { Confirm, Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
 import { CheckField, TextArea, TextField } from '../../parts/field.tsx';
 import { objectIn } from '../../parts/json-object.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
-import { Badge, Notice } from '../../parts/notice.tsx';
+import { Badge } from '../../parts/notice.tsx';
 import { Section, Table } from '../../parts/page.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
@@ -142,15 +142,12 @@ function TrunkForm({
           error={values === undefined ? 'This is not an object in JSON.' : errors['settings']}
           onChange={({ target }) => setSettings(target.value)}
         />
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <footer className="buttons">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="primary" disabled={isBusy || values === undefined}>
-            Save
-          </button>
-        </footer>
+        <FormEnd
+          fault={fault}
+          action="Save"
+          isDisabled={isBusy || values === undefined}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -256,7 +256,7 @@ describe('a service that was silent', () => {
 
   it('has one fault once another session has words, and short turns may be looked into again', async () => {
     const { clock, watchdog } = watched();
-    const circuit = new CircuitBreaker({ clock, service: 'suspected' });
+    const circuit = new CircuitBreaker({ clock, job: 'stt', service: 'suspected' });
     const before = await counted();
     for (let nth = 0; nth < 2; nth++) {
       watchdog.speaks(nth * 1_000);

@@ -125,7 +125,7 @@ function connecting(row: FollowedRow) {
     const next = new RecognizingService({ clock, name: 'next' });
     const services = [stt, next].map((service) => ({
       service,
-      circuit: new CircuitBreaker({ clock, service: service.name }),
+      circuit: new CircuitBreaker({ clock, job: 'stt', service: service.name }),
     }));
     const used = withNext ? createSttFallback({ services, clock, log: quietLog().log }) : stt;
     const rig = new RecognizerRig(clock, used, { ...OPEN_SPEECH, boost: ['Ada'] });

@@ -49,7 +49,7 @@ const SAID = 'w1 w2 w3 w4 w5 w6 w7 w8 w9';
 export function callAt(
   { service }: EndingService,
   clock: FakeClock,
-  circuit = new CircuitBreaker({ clock, service: service.name }),
+  circuit = new CircuitBreaker({ clock, job: 'stt', service: service.name }),
 ): RecognizerRig {
   const services = [{ service, circuit }];
   const stt = createSttFallback({ services, clock, log: quietLog().log });
@@ -73,7 +73,7 @@ export function sessionEndContract(options: SessionEndOptions): void {
     const clock = new FakeClock();
     const under = await options.start(clock, faults);
     const { server, service } = under;
-    const circuit = new CircuitBreaker({ clock, service: service.name });
+    const circuit = new CircuitBreaker({ clock, job: 'stt', service: service.name });
     const rig = callAt(under, clock, circuit);
     opened.push(server, rig.recognizer, service);
     const count = connectsAhead ? 1 : 0;

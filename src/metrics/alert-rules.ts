@@ -1,0 +1,340 @@
+// The alert rules of grafana/alerts.yml that a gateway can evaluate for its own processes. Prometheus evaluates them for all
+// gateways, notifies people, and has those that no gateway can see. A test compares names, bounds and times with the file.
+
+import {
+  type Labels,
+  type MetricHistory,
+  quantileOf,
+  type Series,
+  sumsBy,
+} from './metric-history.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Metrics that the rules read, without the suffixes of histograms. */
+const METRICS = {
+  callsEnded: 'patchbay_calls_ended_total',
+  callsRefused: 'patchbay_calls_refused_total',
+  pbxConnections: 'patchbay_pbx_connections',
+  pbxOutages: 'patchbay_pbx_outages_total',
+  webhooks: 'patchbay_webhooks_total',
+  responses: 'patchbay_response_seconds',
+  lateness: 'patchbay_frame_lateness_seconds',
+  services: 'patchbay_service_seconds',
+  circuits: 'patchbay_service_circuit_open',
+  keysFull: 'patchbay_service_key_full_total',
+  events: 'patchbay_events_stored_total',
+  recordings: 'patchbay_recording_lost_bytes_total',
+  spool: 'patchbay_spool_oldest_seconds',
+  s3: 'patchbay_s3_seconds',
+  store: 'patchbay_store_seconds',
+  redis: 'patchbay_redis_up',
+  messages: 'patchbay_gateway_messages_total',
+  skew: 'patchbay_clock_skew_seconds',
+  fenced: 'patchbay_run_changes_fenced_total',
+} as const;
+
+/** Names of all metrics that the rules need. */
+export const watchedMetrics: readonly string[] = Object.values(METRICS);
+export const ALERT_WINDOW_MS_MAX = 10 * MINUTE_MS;
+
+type Unit = 'share' | 'seconds' | 'count' | 'bytes';
+
+export interface AlertRule {
+  name: string;
+  /** Whether it wakes somebody. */
+  severity: 'page' | 'warn';
+  /** What it means when it fires. */
+  text: string;
+  /** How long the bound must be passed. */
+  forMs: number;
+  /** Undefined: a gateway cannot see it, for the reason in `why`. */
+  measure?: (history: MetricHistory) => Series[];
+  /** Fires above the bound; `is`: at exactly that value. */
+  bound: { above: number } | { is: number };
+  unit: Unit;
+  why?: string;
+}
+
+type Where = (labels: Labels) => boolean;
+
+const gained =
+  (
+    metric: string,
+    minutes: number,
+    { by = [], where = () => true }: { by?: string[]; where?: Where },
+  ) =>
+  (history: MetricHistory): Series[] =>
+    sumsBy(
+      history.gained(metric, minutes * MINUTE_MS).filter(({ labels }) => where(labels)),
+      by,
+    );
+
+/** Part of what a counter gained, by `where`, of all that counts. */
+const share =
+  (
+    metric: string,
+    minutes: number,
+    { by = [], counts = () => true, where }: { by?: string[]; counts?: Where; where: Where },
+  ) =>
+  (history: MetricHistory): Series[] => {
+    const all = gained(metric, minutes, { by, where: counts })(history);
+    const parts = gained(metric, minutes, { by, where: (of) => counts(of) && where(of) })(history);
+    const partOf = (labels: Labels) =>
+      parts.find((part) => by.every((name) => part.labels[name] === labels[name]))?.value ?? 0;
+    return all.map(({ labels, value }) => ({ labels, value: partOf(labels) / value }));
+  };
+
+const quantile =
+  (
+    metric: string,
+    minutes: number,
+    { of, by = [], where = () => true }: { of: number; by?: string[]; where?: Where },
+  ) =>
+  (history: MetricHistory): Series[] => {
+    const buckets = history
+      .gained(`${metric}_bucket`, minutes * MINUTE_MS)
+      .filter(({ labels }) => where(labels));
+    return sumsBy(buckets, by).map(({ labels }) => {
+      const own = buckets.filter((each) => by.every((name) => each.labels[name] === labels[name]));
+      return { labels, value: quantileOf(own, of) };
+    });
+  };
+
+/** One value of all series of a gauge; none without series. */
+const extreme =
+  (metric: string, pick: (values: number[]) => number) =>
+  (history: MetricHistory): Series[] => {
+    const values = history.gauge(metric).map(({ value }) => value);
+    return values.length === 0 ? [] : [{ labels: {}, value: pick(values) }];
+  };
+
+const summed =
+  (metric: string, by: string[], where: Where = () => true) =>
+  (history: MetricHistory): Series[] =>
+    sumsBy(
+      history.gauge(metric).filter(({ labels }) => where(labels)),
+      by,
+    );
+
+const FAILED_ENDS = /^(pipeline_error|unexpected_error|system_connect_error|error|failed)$/;
+const S3_FAULTS = /^(failed|timeout|refused)$/;
+
+/** In the order of grafana/alerts.yml. */
+export const alertRules: readonly AlertRule[] = [
+  {
+    name: 'GatewayDown',
+    severity: 'page',
+    text: 'A gateway does not answer',
+    forMs: MINUTE_MS,
+    bound: { is: 0 },
+    unit: 'count',
+    why: 'A gateway that is down cannot say so',
+  },
+  {
+    name: 'CallsFail',
+    severity: 'page',
+    text: 'More than 5 % of calls end in a failure',
+    forMs: 5 * MINUTE_MS,
+    measure: share(METRICS.callsEnded, 10, {
+      where: ({ reason = '' }) => FAILED_ENDS.test(reason),
+    }),
+    bound: { above: 0.05 },
+    unit: 'share',
+  },
+  {
+    name: 'CallsRefused',
+    severity: 'warn',
+    text: 'Calls are refused',
+    forMs: 5 * MINUTE_MS,
+    measure: gained(METRICS.callsRefused, 5, {
+      by: ['code'],
+      where: ({ code }) => code !== 'GATEWAY_DRAINING',
+    }),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'PbxDown',
+    severity: 'page',
+    text: 'A connection to a PBX is down',
+    forMs: 2 * MINUTE_MS,
+    measure: summed(METRICS.pbxConnections, ['provider'], ({ state }) => state === 'down'),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'PbxReadOnly',
+    severity: 'page',
+    text: 'A PBX refuses to answer and to hang up calls: its ARI user may only read',
+    forMs: 0,
+    measure: gained(METRICS.pbxOutages, 10, {
+      by: ['provider'],
+      where: ({ code }) => code === 'PBX_READ_ONLY',
+    }),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'WebhookSignatures',
+    severity: 'warn',
+    text: 'Webhooks fail their check: a wrong secret, a wrong public URL, or an unknown sender',
+    forMs: 0,
+    measure: gained(METRICS.webhooks, 10, {
+      by: ['provider'],
+      where: ({ result }) => result === 'signature',
+    }),
+    bound: { above: 5 },
+    unit: 'count',
+  },
+  {
+    name: 'AnswersSlow',
+    severity: 'warn',
+    text: 'One answer in twenty comes after more than 2 s',
+    forMs: 10 * MINUTE_MS,
+    measure: quantile(METRICS.responses, 10, { of: 0.95, where: ({ part }) => part === 'total' }),
+    bound: { above: 2 },
+    unit: 'seconds',
+  },
+  {
+    name: 'MediaClockLate',
+    severity: 'page',
+    text: 'Audio stutters: the media clock is late',
+    forMs: 5 * MINUTE_MS,
+    measure: quantile(METRICS.lateness, 5, { of: 0.99, by: ['worker'] }),
+    bound: { above: 0.02 },
+    unit: 'seconds',
+  },
+  {
+    name: 'ServiceFails',
+    severity: 'page',
+    text: 'A service fails more than 10 % of its requests',
+    forMs: 5 * MINUTE_MS,
+    measure: share(`${METRICS.services}_count`, 10, {
+      by: ['kind', 'service'],
+      counts: ({ kind }) => kind !== 'llm-prepare',
+      where: ({ result }) => result !== 'ok',
+    }),
+    bound: { above: 0.1 },
+    unit: 'share',
+  },
+  {
+    name: 'FallbackInUse',
+    severity: 'warn',
+    text: 'Calls use the next service, because one has failed',
+    forMs: 5 * MINUTE_MS,
+    measure: summed(METRICS.circuits, ['service']),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'KeyAtLimit',
+    severity: 'warn',
+    text: 'A key has all its sessions in use: calls use the next service',
+    forMs: 0,
+    measure: gained(METRICS.keysFull, 10, { by: ['kind', 'service'] }),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'EventsLost',
+    severity: 'page',
+    text: 'Call events were lost: transcripts have holes',
+    forMs: 0,
+    measure: gained(METRICS.events, 10, { where: ({ result }) => result === 'lost' }),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'RecordingsLost',
+    severity: 'page',
+    text: 'Recordings have holes: the disk is full or too slow',
+    forMs: 0,
+    measure: gained(METRICS.recordings, 10, {
+      by: ['reason'],
+      where: ({ reason }) => reason !== 'late',
+    }),
+    bound: { above: 0 },
+    unit: 'bytes',
+  },
+  {
+    name: 'FilesWait',
+    severity: 'warn',
+    text: 'A file of a call waits for S3 for more than ten minutes: the disk fills',
+    forMs: MINUTE_MS,
+    measure: extreme(METRICS.spool, (values) => Math.max(...values)),
+    bound: { above: 600 },
+    unit: 'seconds',
+  },
+  {
+    name: 'S3Fails',
+    severity: 'warn',
+    text: 'More than 10 % of the requests to S3 fail',
+    forMs: 3 * MINUTE_MS,
+    measure: share(`${METRICS.s3}_count`, 5, {
+      where: ({ result = '' }) => S3_FAULTS.test(result),
+    }),
+    bound: { above: 0.1 },
+    unit: 'share',
+  },
+  {
+    name: 'StoreSlow',
+    severity: 'warn',
+    text: 'One statement to the database in twenty takes more than half a second',
+    forMs: 5 * MINUTE_MS,
+    measure: quantile(METRICS.store, 5, { of: 0.95 }),
+    bound: { above: 0.5 },
+    unit: 'seconds',
+  },
+  {
+    name: 'RedisAway',
+    severity: 'warn',
+    text: 'Redis is away: this gateway acts without the other ones',
+    forMs: MINUTE_MS,
+    measure: extreme(METRICS.redis, (values) => Math.min(...values)),
+    bound: { is: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'GatewayMessagesRefused',
+    severity: 'warn',
+    text: 'Messages are refused that claim to be from another gateway',
+    forMs: 0,
+    measure: gained(METRICS.messages, 10, { where: ({ result }) => result === 'refused' }),
+    bound: { above: 5 },
+    unit: 'count',
+  },
+  {
+    name: 'ClockSkew',
+    severity: 'warn',
+    text: "The clock differs from the database's by more than 2 s",
+    forMs: 2 * MINUTE_MS,
+    measure: extreme(METRICS.skew, (values) => Math.max(...values.map(Math.abs))),
+    bound: { above: 2 },
+    unit: 'seconds',
+  },
+  {
+    name: 'MediaSpliced',
+    severity: 'warn',
+    text: 'More than 5 % of media sockets are passed on to another gateway: the balancer does not read their tokens',
+    forMs: 10 * MINUTE_MS,
+    bound: { above: 0.05 },
+    unit: 'share',
+    why: 'It is the share of all gateways together',
+  },
+  {
+    name: 'RunsFenced',
+    severity: 'warn',
+    text: 'This gateway was declared dead and went on: its calls were closed while they talked',
+    forMs: 0,
+    measure: gained(METRICS.fenced, 10, {}),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+];
+
+/** Series of one rule that are beyond its bound. */
+export function beyond({ measure, bound }: AlertRule, history: MetricHistory): Series[] {
+  const series = measure?.(history) ?? [];
+  return series.filter(({ value }) => ('is' in bound ? value === bound.is : value > bound.above));
+}
