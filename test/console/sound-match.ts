@@ -34,45 +34,112 @@ const MOVED_MS_MAX = 500;
 
 /** Both sounds at the same rate. `heard` may begin earlier or later; `original` must have been heard to its end. */
 export function matchSound(original: Int16Array, heard: Int16Array, rateHz: number): SoundMatch {
-  const samples = (ms: number): number => Math.round((ms * rateHz) / 1_000);
-  const spoken = utterancesIn(original, samples);
-  const counts = { loud: 0, matched: 0, gap: 0 };
+  const spoken = utterancesIn(original, rateHz);
+  const heardAs: HeardUtterance[] = [];
   let from = 0;
-  for (const { start, end } of spoken) {
-    const probe = original.subarray(start, Math.min(end, start + samples(PROBE_MS)));
-    const found = bestPlace(probe, heard, { from, to: heard.length - probe.length });
-    let lag = found.at - start;
-    /** Of the windows before that matched. */
-    const lags: number[] = [];
-    const gaps = new Gaps(original, heard, samples(FRAME_MS));
-    for (let at = start; at < end; at += samples(HOP_MS)) {
-      const window = original.subarray(at, Math.min(at + samples(WINDOW_MS), end));
-      if (levelOf(window) >= LOUD && window.length > samples(HOP_MS)) {
-        counts.loud += 1;
-        const near = bestPlace(window, heard, around(at + lag, 2));
-        const isNear = near.correlation >= CORRELATION_MIN;
-        const place = isNear
-          ? near
-          : bestPlace(window, heard, around(at + lag, samples(MOVED_MS_MAX)));
-        if (isNear || place.correlation >= MOVED_CORRELATION_MIN) {
-          lag = place.at - at;
-          for (const before of lags) counts.gap = Math.max(counts.gap, Math.abs(lag - before));
-          lags.push(lag);
-          if (lags.length > TRANSITION) lags.shift();
-          counts.matched += 1;
-        }
-      }
-      gaps.look(at, Math.min(at + samples(HOP_MS), end), lag);
-    }
-    counts.gap = Math.max(counts.gap, gaps.longest);
-    if (found.correlation >= CORRELATION_MIN) from = Math.max(from, start + lag);
+  for (const span of spoken) {
+    const utterance = new HeardUtterance({ original, heard, rateHz, span, from });
+    heardAs.push(utterance);
+    from = Math.max(from, utterance.heardFrom);
   }
+  const sum = (of: (utterance: HeardUtterance) => number): number =>
+    heardAs.reduce((total, utterance) => total + of(utterance), 0);
+  const loud = sum((utterance) => utterance.loud);
   return {
     utterances: spoken.length,
-    loudS: (counts.loud * HOP_MS) / 1_000,
-    share: counts.loud === 0 ? 0 : counts.matched / counts.loud,
-    gapMs: (counts.gap * 1_000) / rateHz,
+    loudS: (loud * HOP_MS) / 1_000,
+    share: loud === 0 ? 0 : sum(({ matched }) => matched) / loud,
+    gapMs: (Math.max(0, ...heardAs.map(({ gap }) => gap)) * 1_000) / rateHz,
   };
+}
+
+interface Span {
+  start: number;
+  end: number;
+}
+
+/** One utterance of the original, searched from a place of what was heard on. */
+class HeardUtterance {
+  /** Windows. */
+  loud = 0;
+  matched = 0;
+  /** The longest, in samples. */
+  gap = 0;
+  readonly #original: Int16Array;
+  readonly #heard: Int16Array;
+  readonly #rateHz: number;
+  readonly #span: Span;
+  /** How many samples later it was heard; of the last windows that matched. */
+  #lag: number;
+  readonly #lags: number[] = [];
+  #silent = 0;
+
+  constructor(of: {
+    original: Int16Array;
+    heard: Int16Array;
+    rateHz: number;
+    span: Span;
+    from: number;
+  }) {
+    this.#original = of.original;
+    this.#heard = of.heard;
+    this.#rateHz = of.rateHz;
+    this.#span = of.span;
+    const { start, end } = of.span;
+    const probe = of.original.subarray(start, Math.min(end, start + this.#samples(PROBE_MS)));
+    this.#lag = bestPlace(probe, of.heard, { from: of.from, to: of.heard.length }).at - start;
+    for (let at = start; at < end; at += this.#samples(HOP_MS)) this.#look(at);
+  }
+
+  /** Where it begins in what was heard; 0 if it was not. */
+  get heardFrom(): number {
+    return this.matched === 0 ? 0 : this.#span.start + this.#lag;
+  }
+
+  #samples(ms: number): number {
+    return Math.round((ms * this.#rateHz) / 1_000);
+  }
+
+  #look(at: number): void {
+    const { end } = this.#span;
+    const window = this.#original.subarray(at, Math.min(at + this.#samples(WINDOW_MS), end));
+    if (window.length > this.#samples(HOP_MS) && levelOf(window) >= LOUD) {
+      this.loud += 1;
+      const lag = this.#lagOf(window, at);
+      if (lag !== undefined) this.#matches(lag);
+    }
+    this.#lookForSilence(at, Math.min(at + this.#samples(HOP_MS), end));
+  }
+
+  /** Undefined: it was not heard. */
+  #lagOf(window: Int16Array, at: number): number | undefined {
+    const near = bestPlace(window, this.#heard, around(at + this.#lag, 2));
+    if (near.correlation >= CORRELATION_MIN) return near.at - at;
+    const moved = this.#samples(MOVED_MS_MAX);
+    const far = bestPlace(window, this.#heard, around(at + this.#lag, moved));
+    return far.correlation >= MOVED_CORRELATION_MIN ? far.at - at : undefined;
+  }
+
+  #matches(lag: number): void {
+    this.matched += 1;
+    this.#lag = lag;
+    for (const before of this.#lags) this.gap = Math.max(this.gap, Math.abs(lag - before));
+    this.#lags.push(lag);
+    if (this.#lags.length > TRANSITION) this.#lags.shift();
+  }
+
+  /** Frames that are loud in the original and silent in what was heard. */
+  #lookForSilence(from: number, to: number): void {
+    const frame = this.#samples(FRAME_MS);
+    for (let at = from; at < to; at += frame) {
+      const level = levelOf(this.#original.subarray(at, at + frame));
+      const start = Math.max(0, at + this.#lag);
+      const heard = levelOf(this.#heard.subarray(start, start + frame));
+      const isSilent = level >= LOUD && heard < level * SILENT_SHARE;
+      this.#silent = isSilent ? this.#silent + frame : 0;
+      this.gap = Math.max(this.gap, this.#silent);
+    }
+  }
 }
 
 /** Root mean square. */
@@ -82,19 +149,17 @@ function levelOf(samples: Int16Array): number {
   return Math.sqrt(sum / Math.max(1, samples.length));
 }
 
-function utterancesIn(
-  sound: Int16Array,
-  samples: (ms: number) => number,
-): { start: number; end: number }[] {
-  const frame = samples(FRAME_MS * 2);
-  const found: { start: number; end: number }[] = [];
+function utterancesIn(sound: Int16Array, rateHz: number): Span[] {
+  const frame = (2 * FRAME_MS * rateHz) / 1_000;
+  const pause = (PAUSE_MS * rateHz) / 1_000;
+  const found: Span[] = [];
   for (let at = 0; at + frame <= sound.length; at += frame) {
     if (levelOf(sound.subarray(at, at + frame)) < LOUD) continue;
     const last = found.at(-1);
-    if (last !== undefined && at - last.end < samples(PAUSE_MS)) last.end = at + frame;
+    if (last !== undefined && at - last.end < pause) last.end = at + frame;
     else found.push({ start: at, end: at + frame });
   }
-  return found.filter(({ start, end }) => end - start >= samples(UTTERANCE_MS_MIN));
+  return found.filter(({ start, end }) => end - start >= (UTTERANCE_MS_MIN * rateHz) / 1_000);
 }
 
 function around(at: number, distance: number): { from: number; to: number } {
@@ -121,32 +186,4 @@ function bestPlace(
     if (correlation > best.correlation) best = { at, correlation };
   }
   return best;
-}
-
-/** Runs of frames that are loud in the original and silent in what was heard. */
-class Gaps {
-  /** In samples. */
-  longest = 0;
-  readonly #original: Int16Array;
-  readonly #heard: Int16Array;
-  readonly #frame: number;
-  #run = 0;
-
-  constructor(original: Int16Array, heard: Int16Array, frame: number) {
-    this.#original = original;
-    this.#heard = heard;
-    this.#frame = frame;
-  }
-
-  /** Looks at a piece of the original, heard `lag` samples later. */
-  look(from: number, to: number, lag: number): void {
-    for (let at = from; at < to; at += this.#frame) {
-      const level = levelOf(this.#original.subarray(at, at + this.#frame));
-      const start = Math.max(0, at + lag);
-      const heard = levelOf(this.#heard.subarray(start, start + this.#frame));
-      const isSilent = level >= LOUD && heard < level * SILENT_SHARE;
-      this.#run = isSilent ? this.#run + this.#frame : 0;
-      this.longest = Math.max(this.longest, this.#run);
-    }
-  }
 }
