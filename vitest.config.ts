@@ -32,7 +32,7 @@ const waits = [
   'test/e2e/stored-version.test.ts',
   'test/e2e/webhook-proof.test.ts',
 ];
-const calls = ['test/e2e/*.test.ts', 'test/console/*{page,board,steps,frame}*.test.ts'];
+const calls = ['test/e2e/*.test.ts', 'test/console/*{page,board,steps,frame,talk}*.test.ts'];
 /** A test that fails there is tried once more, and listed by its name. */
 const isCI = Boolean(process.env['CI']);
 const notNow = leftOut();
@@ -40,6 +40,7 @@ const notNow = leftOut();
 export default defineConfig({
   test: {
     testTimeout: isFullSet() ? 120_000 : 20_000,
+    hookTimeout: isFullSet() ? 60_000 : 20_000,
     retry: isCI ? 1 : 0,
     expect: { poll: { timeout: 10_000 } },
     setupFiles: ['test/patient-polls.ts', 'test/random-rounds.ts'],

@@ -53,15 +53,10 @@ export function withConsole(options: ConsoleOptions = {}): ConsoleWorld {
 
   beforeAll(async () => {
     world.dataFolder = join(folder, 'data');
-    world.gateway = await Gateway.start({
-      dataFolder: world.dataFolder,
-      logFile: join(folder, 'gateway.log'),
-      port: await freePort(),
-      env: { OPENAI_BASE_URL: '', OPENAI_API_KEY: '', ...options.env },
-    });
+    world.gateway = await startGateway(folder, options.env);
     world.apiKey = await world.gateway.firstKey();
     world.api = new ApiClient(world.gateway.url, world.apiKey);
-    world.browser = await launch(options.microphone);
+    world.browser = await launch(options);
     world.context = await world.browser.newContext({
       viewport: options.viewport ?? { width: 1_280, height: 800 },
     });
@@ -82,6 +77,19 @@ export function withConsole(options: ConsoleOptions = {}): ConsoleWorld {
     rmSync(folder, { recursive: true, force: true });
   });
   return world;
+}
+
+/** A gateway whose database and log are in the folder. */
+export async function startGateway(
+  folder: string,
+  env: Record<string, string> = {},
+): Promise<Gateway> {
+  return Gateway.start({
+    dataFolder: join(folder, 'data'),
+    logFile: join(folder, 'gateway.log'),
+    port: await freePort(),
+    env: { OPENAI_BASE_URL: '', OPENAI_API_KEY: '', ...env },
+  });
 }
 
 /** A further page of the same session, whose faults count. */
@@ -143,14 +151,21 @@ export async function expectAccessible(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
-function launch(microphone: string | undefined): Promise<Browser> {
+/** `refusesMicrophone`: as a person who does not allow it. Default: it is allowed. */
+export function launch({
+  microphone,
+  refusesMicrophone = false,
+}: {
+  microphone?: string;
+  refusesMicrophone?: boolean;
+}): Promise<Browser> {
   const capture =
     microphone === undefined ? [] : [`--use-file-for-fake-audio-capture=${microphone}`];
   return chromium.launch({
     executablePath: CHROMIUM,
     args: [
       '--no-sandbox',
-      '--use-fake-ui-for-media-stream',
+      `--use-fake-ui-for-media-stream${refusesMicrophone ? '=deny' : ''}`,
       '--use-fake-device-for-media-stream',
       '--autoplay-policy=user-gesture-required',
       ...capture,

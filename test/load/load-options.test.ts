@@ -48,6 +48,8 @@ describe('the command line of the load tool', () => {
     [['--webhook', 'http://gw/x', '--to', '+1'], /--webhook needs/],
     [['--url', 'http://gw', '--api-key', 'k', '--webhook', 'http://gw/x'], /exclude/],
     [['--scenario', 'sequence', '--ramp', 'auto'], /a sequence has no ramp/],
+    [['--consoles', '5', '--ramp', 'auto'], /--consoles measures one count/],
+    [['--consoles', '5', '--webhook', 'http://gw/x'], /--consoles needs the gateway's API/],
     [['--attack', 'dns'], /--attack/],
     [['--attack', 'api', '--url', 'http://gw', '--api-key', 'k'], /--attack needs/],
     [['--attack', 'api', '--scenario', 'sequence'], /a sequence has no attack/],

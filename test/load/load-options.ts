@@ -62,6 +62,9 @@ const options = z.strictObject({
     .optional()
     .describe('api: hostile requests, 16 honest clients and new calls beside the calls'),
   'hostile-per-second': number(0, 1_000).prefault('50').describe('requests of the attacker'),
+  consoles: whole(0, 50)
+    .prefault('0')
+    .describe('consoles open beside the calls, in every second run: board and a live call each'),
   outbound: z
     .enum(OUTBOUND)
     .optional()
@@ -182,7 +185,20 @@ function faultsOf(
   if (command.attack !== undefined && command.scenario === 'sequence')
     faults.push('a sequence has no attack');
   faults.push(...serviceFaultsOf(command, isOwn), ...outboundFaultsOf(command, isOwn));
+  faults.push(...consoleFaultsOf(command, ramp));
   if (command.scenario === 'sequence' && ramp !== undefined) faults.push('a sequence has no ramp');
+  return faults;
+}
+
+function consoleFaultsOf(
+  { consoles, scenario, webhook }: Omit<z.output<typeof options>, 'ramp'>,
+  ramp: string | undefined,
+): string[] {
+  if (consoles === 0) return [];
+  const faults: string[] = [];
+  if (webhook !== undefined) faults.push("--consoles needs the gateway's API");
+  if (scenario === 'sequence' || ramp !== undefined)
+    faults.push('--consoles measures one count of calls');
   return faults;
 }
 

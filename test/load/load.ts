@@ -2,10 +2,10 @@
 
 import { writeFileSync } from 'node:fs';
 import { machine } from '../bench/machine.ts';
-import { doubtsOf } from './figures/goal.ts';
+import { doubtsOf, missesOf } from './figures/goal.ts';
 import { type CallOptions, type LoadFigures, measureLoad, warmUp } from './figures/measure.ts';
 import { plotLateness } from './figures/plot.ts';
-import { climb, highestHeld, type Step } from './figures/ramp.ts';
+import { climb, highestHeld, medianOf, type Step } from './figures/ramp.ts';
 import { measureSeries } from './figures/series.ts';
 import { helpText, type LoadCommand, readCommand } from './load-options.ts';
 import { type LoadTarget, ringGateway, startOwnGateway, useGateway } from './load-target.ts';
@@ -49,25 +49,20 @@ async function main(): Promise<void> {
     return;
   }
   if (command.scenario === 'sequence') await runSeries(command);
+  else if (command.consoles > 0) await runBesideConsoles(command);
   else await runSteps(command);
 }
 
 async function runSteps(command: LoadCommand): Promise<void> {
   const { scenario, seconds, runs, json, svg } = command;
   const goalMs = command['goal-ms'];
-  const warmUpSeconds = isOwnGateway(command) ? command['warm-up'] : 0;
   const isRamp = command.ramp.length > 0;
   const steps = await climb({
     counts: isRamp ? command.ramp : [command.calls],
     runs,
     goalMs,
     search: isRamp,
-    measure: (calls) =>
-      withTarget(command, async (target) => {
-        const options = { ...callOptions(command), calls };
-        if (warmUpSeconds > 0) await warmUp(target, { ...options, seconds: warmUpSeconds });
-        return await measureLoad(target, { ...options, seconds });
-      }),
+    measure: (calls) => measureRun(command, { ...callOptions(command), calls }),
     onRun: printRun,
   });
   for (const step of steps) printStep(step);
@@ -77,6 +72,41 @@ async function runSteps(command: LoadCommand): Promise<void> {
   if (json !== undefined)
     write(json, { ...facts(command), goalMs, scenario, seconds, figures, steps });
   if (svg !== undefined) writeFileSync(svg, plotLateness(steps, goalMs));
+}
+
+/** The same calls without and with consoles by turns: what the machine does meanwhile comes to both. */
+async function runBesideConsoles(command: LoadCommand): Promise<void> {
+  const { calls, consoles, runs, json, scenario, seconds } = command;
+  const goalMs = command['goal-ms'];
+  const measured: Record<'without' | 'with', LoadFigures[]> = { without: [], with: [] };
+  for (let run = 0; run < runs; run++) {
+    for (const [name, open] of [
+      ['without', 0],
+      ['with', consoles],
+    ] as const) {
+      const figures = await measureRun(command, { ...callOptions(command), consoles: open });
+      console.log(`\n${open} consoles`);
+      printRun(figures);
+      measured[name].push(figures);
+    }
+  }
+  for (const [name, each] of Object.entries(measured)) {
+    console.log(`\n${name} ${consoles} consoles`);
+    const median = medianOf(each);
+    printStep({ calls, runs: each, median, misses: missesOf(median, goalMs) });
+    const gaps = each.map(({ underruns, underrunMs }) => `${underruns} (${underrunMs} ms)`);
+    console.log(`  gaps of each run: ${gaps.join(', ')}`);
+  }
+  if (json !== undefined)
+    write(json, { ...facts(command), goalMs, scenario, seconds, calls, consoles, ...measured });
+}
+
+function measureRun(command: LoadCommand, options: CallOptions): Promise<LoadFigures> {
+  const warmUpSeconds = isOwnGateway(command) ? command['warm-up'] : 0;
+  return withTarget(command, async (target) => {
+    if (warmUpSeconds > 0) await warmUp(target, { ...options, seconds: warmUpSeconds });
+    return await measureLoad(target, { ...options, seconds: command.seconds });
+  });
 }
 
 async function runSeries(command: LoadCommand): Promise<void> {

@@ -52,8 +52,8 @@ export class CallSocket {
 
   /** Sends 20 ms of the microphone. */
   sendAudio(pcm: ArrayBuffer): void {
-    const socket = this.#socket;
-    if (!this.#isOpen || socket === undefined) return;
+    const socket = this.#open;
+    if (socket === undefined) return;
     if (socket.bufferedAmount <= WAITING_BYTES_MAX) {
       this.#droppedInRow = 0;
       socket.send(pcm);
@@ -65,7 +65,7 @@ export class CallSocket {
   }
 
   send(message: Record<string, unknown>): void {
-    if (this.#isOpen) this.#socket?.send(JSON.stringify(message));
+    this.#open?.send(JSON.stringify(message));
   }
 
   /** Ends the call from here. */
@@ -73,6 +73,11 @@ export class CallSocket {
     this.send({ type: 'bye' });
     this.#finish();
     this.#socket?.close(1000);
+  }
+
+  /** The socket if it takes messages: it closes a moment before it says so. */
+  get #open(): WebSocket | undefined {
+    return this.#isOpen && this.#socket?.readyState === WebSocket.OPEN ? this.#socket : undefined;
   }
 
   #connect(): void {

@@ -133,8 +133,8 @@ export class LineProcessor extends AudioWorkletProcessor {
         this.#isGated = message.on;
         break;
       case 'interrupt':
+        // The microphone opens when the room's echo of what was heard is over.
         this.#silentFor = sampleRate * INTERRUPTION_S;
-        this.#closedFor = 0;
         break;
       case 'frame':
         if (this.#pool.length < POOL_MAX) this.#pool.push(message.pcm);

@@ -51,9 +51,11 @@ export interface MicrophoneOptions {
 export class Microphone {
   readonly #options: MicrophoneOptions;
   #stream: MediaStream | undefined;
+  #permission: PermissionStatus | undefined;
   #isClosed = false;
   #isOpening = false;
-  readonly #onDevices = (): void => {
+  /** Another device is there, or another permission. */
+  readonly #onChange = (): void => {
     if (this.#stream === undefined || !this.#isLive) void this.#openAgain();
   };
 
@@ -70,14 +72,28 @@ export class Microphone {
   async open(): Promise<void> {
     if (navigator.mediaDevices === undefined) throw new MicrophoneError('microphone-unavailable');
     await this.#open(this.#options.deviceId);
-    navigator.mediaDevices.addEventListener('devicechange', this.#onDevices);
+    navigator.mediaDevices.addEventListener('devicechange', this.#onChange);
+    void this.#watchPermission();
   }
 
   /** Stops all tracks. The browser's sign for an open microphone goes out. */
   close(): void {
     this.#isClosed = true;
-    navigator.mediaDevices?.removeEventListener('devicechange', this.#onDevices);
+    navigator.mediaDevices?.removeEventListener('devicechange', this.#onChange);
+    this.#permission?.removeEventListener('change', this.#onChange);
     this.#release();
+  }
+
+  /** A person who has refused the microphone in the middle of a call may allow it again. */
+  async #watchPermission(): Promise<void> {
+    try {
+      const permission = await navigator.permissions.query({ name: 'microphone' });
+      if (this.#isClosed) return;
+      this.#permission = permission;
+      permission.addEventListener('change', this.#onChange);
+    } catch {
+      // The browser does not tell: another device or another call opens the microphone.
+    }
   }
 
   get #isLive(): boolean {

@@ -287,17 +287,17 @@ export class WebCall {
     const context = this.#context;
     const line = this.#line;
     if (context === undefined || line === undefined) return;
-    const loopback = new LoopbackOutput();
-    this.#loopback = loopback;
     try {
+      const loopback = new LoopbackOutput();
+      this.#loopback = loopback;
       const output = context.createMediaStreamDestination();
       line.connect(output);
       await loopback.play(output.stream);
       if (this.#state === 'ended') loopback.close();
       else line.disconnect(context.destination);
     } catch {
-      // The audio still goes to the loudspeaker; the microphone is closed instead.
-      loopback.close();
+      // The audio still goes to the loudspeaker; the microphone is closed instead. Some browsers have no connections.
+      this.#loopback?.close();
       this.#loopback = undefined;
       this.#echo.remedy = 'half-duplex';
       this.#closeWhileAgentSpeaks();

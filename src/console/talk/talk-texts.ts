@@ -32,6 +32,18 @@ type Tone = 'warn' | 'info' | 'bad';
 
 const NOTICES: Readonly<Record<string, readonly [Tone, string]>> = {
   'microphone-lost': ['warn', 'The microphone is gone. Another one is being opened.'],
+  'microphone-missing': [
+    'bad',
+    'There is no microphone: the call goes on in silence. Plug one in to speak.',
+  ],
+  'microphone-blocked': [
+    'bad',
+    'The microphone is refused: the call goes on in silence. Allow it for this page in the address bar of the browser.',
+  ],
+  'microphone-busy': [
+    'bad',
+    'The microphone cannot be opened: the call goes on in silence. Another program may have it: close that, or plug in another microphone.',
+  ],
   'microphone-restored': ['info', 'The microphone has changed. The call goes on with the new one.'],
   'use-headphones': [
     'warn',

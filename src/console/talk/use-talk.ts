@@ -114,7 +114,13 @@ async function accessTo({ workflowId, isDraft }: TalkOptions, signal: AbortSigna
     signal,
   });
   if (data === undefined) throw new Error('The gateway gave no call.');
-  return data;
+  return { ...data, media_url: onThisHost(data.media_url) };
+}
+
+/** The address by the host that this page came from, whatever the gateway calls itself: the page's policy allows no other. */
+function onThisHost(mediaUrl: string): string {
+  const { pathname } = new URL(mediaUrl);
+  return new URL(pathname, location.href).href.replace(/^http/, 'ws');
 }
 
 function faultOf(error: unknown): string {

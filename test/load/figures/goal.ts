@@ -4,6 +4,16 @@ import type { LoadFigures } from './measure.ts';
 
 const EVENT_LOOP_MS_MAX = 10;
 const RSS_PER_CALL_KB_MAX = 1_024;
+/** What may not happen, with open consoles or without; the figures' own names. */
+const NONE = {
+  underruns: 0,
+  lostFrames: 0,
+  reorderedFrames: 0,
+  refused: 0,
+  dropped: 0,
+  consoleFailed: 0,
+  consoleBroken: 0,
+} as const;
 /** Beside an attack on the API; the figures' own names. */
 const ATTACK_LIMITS = {
   apiLoopDelayP99Ms: 50,
@@ -30,6 +40,11 @@ const CLIENT_CPU_PERCENT_MAX = 85;
 /** Processor time of other programs in percent of one core. */
 const OTHERS_CPU_PERCENT_MAX = 25;
 
+type Limits = Readonly<Partial<Record<NumberNames, number>>>;
+type NumberNames = {
+  [Name in keyof LoadFigures]-?: NonNullable<LoadFigures[Name]> extends number ? Name : never;
+}[keyof LoadFigures];
+
 /** What is not as it must be, one line for each; empty if the goal is held. What was not measured does not
  *  count. */
 export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] {
@@ -38,40 +53,29 @@ export function missesOf(figures: LoadFigures, latenessMsMax: number): string[] 
   const limit = (name: string, value: number | null, max: number): void => {
     if (value !== null && value > max) misses.push(`${name} is ${rounded(value)}, at most ${max}`);
   };
+  const within = (limits: Limits): void => {
+    for (const [name, max] of Object.entries(limits)) {
+      limit(name, figures[name as keyof Limits] ?? null, max);
+    }
+  };
   limit('lateness p99 (ms)', latenessP99Ms, latenessMsMax);
   limit('event loop delay p99 (ms)', eventLoopDelayP99Ms, EVENT_LOOP_MS_MAX);
   const hasServices = figures.answersMeasured !== undefined;
   const rssMax = hasServices ? RSS_PER_CALL_KB_MAX_WITH_SERVICES : RSS_PER_CALL_KB_MAX;
   limit('memory per call (kB)', gatewayRssPerCallKb, rssMax);
-  for (const name of [
-    'underruns',
-    'lostFrames',
-    'reorderedFrames',
-    'refused',
-    'dropped',
-  ] as const) {
-    limit(name, figures[name], 0);
-  }
+  within(NONE);
   limit('faults of the protocol', figures.faults, 0);
-  if (hasServices) {
-    for (const [name, max] of Object.entries(SERVICE_LIMITS)) {
-      limit(name, figures[name as keyof typeof SERVICE_LIMITS] ?? null, max);
-    }
-  }
+  if (hasServices) within(SERVICE_LIMITS);
   const { outboundPerSecond, dialsPerSecond = 0 } = figures;
   if (outboundPerSecond !== undefined) {
-    for (const [name, max] of Object.entries(OUTBOUND_LIMITS)) {
-      limit(name, figures[name as keyof typeof OUTBOUND_LIMITS] ?? null, max);
-    }
+    within(OUTBOUND_LIMITS);
     const wanted = OUTBOUND_SHARE_MIN * outboundPerSecond;
     if (dialsPerSecond < wanted) {
       misses.push(`dials a second are ${rounded(dialsPerSecond)}, at least ${rounded(wanted)}`);
     }
   }
   if (figures.hostileRequests === undefined) return misses;
-  for (const [name, max] of Object.entries(ATTACK_LIMITS)) {
-    limit(name, figures[name as keyof typeof ATTACK_LIMITS] ?? null, max);
-  }
+  within(ATTACK_LIMITS);
   return misses;
 }
 

@@ -4,6 +4,8 @@
 import { AttackClient, type KillFigures } from '../attack/attack-client.ts';
 import type { AttackFigures } from '../attack/attack-process.ts';
 import { LoadClient } from '../caller/load-client.ts';
+import { ConsoleClient } from '../consoles/console-client.ts';
+import type { ConsoleFigures } from '../consoles/console-process.ts';
 import { clipFramesOf } from '../load-agent.ts';
 import type { Scenario } from '../load-options.ts';
 import type { LoadOptions } from '../load-run.ts';
@@ -42,13 +44,15 @@ export interface CallOptions {
   hostilePerSecond: number;
   /** Calls that are placed beside; undefined: none. */
   outbound?: OutboundOptions | undefined;
+  /** Consoles that are open beside. Default: 0. */
+  consoles?: number | undefined;
 }
 
 /** Null: not measured, as nothing of the kind was heard or the gateway runs elsewhere. */
 export interface LoadFigures
   extends Omit<LoadSummary, 'answers' | 'said'>,
     Usage,
-    Partial<AttackFigures & KillFigures & ServiceFigures & OutboundFigures> {
+    Partial<AttackFigures & KillFigures & ServiceFigures & OutboundFigures & ConsoleFigures> {
   /** Null: no process of its own. */
   apiLoopDelayP99Ms: number | null;
   eventLoopDelayP99Ms: number | null;
@@ -72,23 +76,22 @@ export async function measureLoad(
 ): Promise<LoadFigures> {
   const client = new LoadClient();
   let attacker: AttackClient | undefined;
-  const outbound = options.outbound && new OutboundClient(options.outbound);
+  const beside = besideCalls(options);
   const coresBefore = options.cores === undefined ? undefined : ownCores();
   try {
     if (options.cores !== undefined) {
-      pin(client.pid, options.cores);
-      if (target.services !== undefined) pin(target.services.pid, options.cores);
-      if (outbound !== undefined) pin(outbound.pid, options.cores);
-      pin(process.pid, options.cores); // What is asked at the end takes time as well.
+      const others = [target.services, ...beside].flatMap((each) => each?.pid ?? []);
+      // What is asked at the end takes time as well.
+      for (const pid of [client.pid, ...others, process.pid]) pin(pid, options.cores);
     }
     const before = figuresOf(target);
     await client.ask({ order: 'place', options: loadOptionsOf(target, options) });
     const attack = await startAttack(target, options);
     attacker = attack;
-    await outbound?.start(target);
+    for (const each of beside) await each.start(target);
     await pause(SETTLE_MS);
     await attack?.measure();
-    await outbound?.measure();
+    for (const each of beside) await each.measure();
     const metricsBefore = await metricsText(target.metricsUrl); // The delay is counted from here on.
     const servicesBefore = await target.services?.ask({ order: 'measure' });
     const { cpuMs: clientBefore } = await client.ask({ order: 'measure' });
@@ -102,7 +105,7 @@ export async function measureLoad(
     const machineMs = machineBusyMs() - machineBefore;
     const elapsedMs = performance.now() - startMs;
     const attackFigures = await attack?.report();
-    const outboundFigures = await outbound?.report();
+    const besideFigures = await Promise.all(beside.map((each) => each.report()));
     const metricsAfter = await metricsText(target.metricsUrl);
     const { eventLoopDelayP99Ms, apiLoopDelayP99Ms } = readMetrics(metricsAfter);
     const killFigures = await attack?.killApi();
@@ -114,7 +117,7 @@ export async function measureLoad(
       ...heard,
       ...attackFigures,
       ...killFigures,
-      ...outboundFigures,
+      ...Object.assign({}, ...besideFigures),
       ...(servicesAfter?.times && {
         ...serviceFigures({
           times: servicesAfter.times,
@@ -139,7 +142,7 @@ export async function measureLoad(
     };
   } finally {
     attacker?.end();
-    outbound?.end();
+    for (const each of beside) each.end();
     client.stop();
     if (coresBefore !== undefined) pin(process.pid, coresBefore);
   }
@@ -202,6 +205,22 @@ export async function warmUp(
   } finally {
     client.stop();
   }
+}
+
+/** What goes on beside the calls, in a process of its own. */
+interface BesideCalls {
+  readonly pid: number;
+  start(target: LoadTarget): Promise<void>;
+  measure(): Promise<void>;
+  report(): Promise<Partial<OutboundFigures & ConsoleFigures>>;
+  end(): void;
+}
+
+function besideCalls({ outbound, consoles = 0 }: CallOptions): BesideCalls[] {
+  const beside: BesideCalls[] = [];
+  if (outbound !== undefined) beside.push(new OutboundClient(outbound));
+  if (consoles > 0) beside.push(new ConsoleClient(consoles));
+  return beside;
 }
 
 /** Undefined: none is wanted. */
