@@ -241,7 +241,7 @@ function wholeTag(held: string, mode: FilterMode): Finding | undefined {
   if (token === null && barred === null && comment === undefined) return undefined;
   if (mode === 'json') return 'text';
   if (token !== null) return ofToken(token);
-  if (barred !== null) return ofBarredTag(barred);
+  if (barred !== null) return barred[0].length > TAG_CHARS_MAX ? 'text' : ofBarredTag(barred);
   const take = comment?.length ?? 0;
   return take > TAG_CHARS_MAX ? 'text' : { take, by: '' };
 }

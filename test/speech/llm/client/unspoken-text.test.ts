@@ -89,6 +89,7 @@ const CASES: [string, string][] = [
     'We finish (on Monday), other_call(9), my_end_call(9) and end_call.',
     'We finish (on Monday), other_call(9), my_end_call(9) and end_call.',
   ],
+  [`so <｜DSML｜${'x'.repeat(260)}>`, `so <｜DSML｜${'x'.repeat(260)}>`],
   ['so <tool_ca', 'so '],
   ['so <|im_e', 'so '],
   ['', ''],
