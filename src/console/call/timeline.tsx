@@ -4,7 +4,7 @@ import { type MouseEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { formatDuration } from '../format.ts';
 import { THEME_CHANGED } from '../theme.ts';
 import { formatMoment } from './call-export.ts';
-import { type CallState, PARTS, percentile } from './call-state.ts';
+import { type CallState, type Keys, PARTS, percentile } from './call-state.ts';
 import { usePeaks } from './peaks.ts';
 import { type Playhead, useAtPlayhead } from './playhead.ts';
 import {
@@ -137,6 +137,9 @@ function Legend() {
           <b>{letter}</b> {kind}
         </span>
       ))}
+      <span className="legend" data-kind="keys">
+        <b>5</b> keys
+      </span>
       {PARTS.map((part) => (
         <span key={part} className="legend" data-part={part} title={PART_NAMES[part]}>
           <i aria-hidden="true" /> {part}
@@ -260,14 +263,16 @@ function useWheel(
 
 function summaryOf(call: CallState, endMs: number): string {
   const count = (kind: string): number => call.lines.filter((line) => line.kind === kind).length;
+  const digits = (side: Keys['by']): number =>
+    call.keys.reduce((sum, keys) => sum + (keys.by === side ? keys.digits.length : 0), 0);
   const middle = percentile(
     call.answers.map(({ totalMs }) => totalMs),
     0.5,
   );
   return [
     `Waveform of ${formatDuration(endMs)}:`,
-    `the caller speaks ${count('caller')} times and presses keys ${count('keys')} times,`,
-    `the agent speaks ${count('agent')} times;`,
+    `the caller speaks ${count('caller')} times and presses ${digits('caller')} keys,`,
+    `the agent speaks ${count('agent')} times and ${digits('agent')} keys are sent;`,
     `${call.entered.length} nodes, ${count('interruption')} interruptions,`,
     `${call.tools.length} tools, ${call.faults.length} faults`,
     middle === undefined ? '' : `; answers after ${formatDuration(middle)} in the middle`,
