@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AcceptingTwilio, startAcceptingTwilio } from '../fakes/twilio/accepting-twilio.ts';
 import { twilioRow } from '../fakes/twilio/row.ts';
-import { databaseOf } from '../store/databases.ts';
 import { agent, definition, edge, end, start } from '../workflow/definitions.ts';
 import { expectAccessible, hasChromium, withConsole } from './browser.ts';
 
@@ -123,10 +122,11 @@ describe.runIf(hasChromium())('campaigns', () => {
   });
 
   it('redials what a completed campaign did not reach, and has links to its runs and results', async () => {
-    const { page, gateway, dataFolder } = world;
-    const client = await databaseOf(dataFolder, undefined).connect();
-    await client.query("update campaigns set state = 'completed', completed_at = now()");
-    await client.end();
+    const { page, gateway, database, organizationId } = world;
+    await database.query(
+      "update campaigns set state = 'completed', completed_at = now() where organization_id = $1",
+      [organizationId],
+    );
     await button('Redial').click();
     await page.getByLabel('Those who were busy').uncheck();
     await expectAccessible(page);

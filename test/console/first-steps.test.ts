@@ -16,8 +16,8 @@ const CLICKS_MAX = 5;
 const MICROPHONE_HZ = 48_000;
 const FIXTURE_HZ = 8_000;
 const LOUD_RMS = 250;
-/** The microphone speaks after this, when the greeting is over. */
-const SILENCE_S = 6;
+/** The microphone speaks after this, into the greeting. */
+const SILENCE_S = 3;
 
 describe.runIf(hasChromium())('the first steps', () => {
   const folder = mkdtempSync(join(tmpdir(), 'patchbay-microphone-'));
