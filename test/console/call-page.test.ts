@@ -83,6 +83,8 @@ describe.runIf(hasChromium())('the page of a call', () => {
         .map(({ node_name: name, timestamp }) => [name, Date.parse(timestamp)]),
     );
     const delays = lit.map(([name, at]) => at - (entered.get(name) ?? 0));
+    await pressKeys(page);
+    await leaveTheEnd(page);
     await page.getByRole('button', { name: 'Hang up' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Hang up' }).click();
     await page
@@ -186,6 +188,32 @@ describe.runIf(hasChromium())('the page of a call', () => {
     await page.unroute('**/events');
   });
 });
+
+/** Sends keys to the far end by the keypad; they stand in the transcript. */
+async function pressKeys(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Keys', exact: true }).click();
+  const dialog = page.getByRole('dialog');
+  for (const key of ['1', '#'])
+    await dialog.getByRole('button', { name: key, exact: true }).click();
+  await dialog.getByRole('button', { name: 'Press', exact: true }).click();
+  await dialog.getByText('Pressed: 1#').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await page.getByRole('log').locator('[data-kind=sent]').getByText('1#').waitFor();
+}
+
+/** Looks at an earlier moment of the live call, and follows it again. */
+async function leaveTheEnd(page: Page): Promise<void> {
+  await page.locator('.timeline canvas').click({ position: { x: 20, y: 40 } });
+  const moment = page.getByRole('slider', { name: 'Position in the call' });
+  const at = await moment.inputValue();
+  await page.getByRole('button', { name: 'Follow', exact: true }).waitFor();
+  expect(await moment.inputValue()).toBe(at);
+  await page.getByRole('button', { name: 'Follow', exact: true }).click();
+  await page.getByRole('button', { name: 'Following' }).waitFor();
+  await expect
+    .poll(async () => Number(await moment.inputValue()), POLL)
+    .toBeGreaterThan(Number(at));
+}
 
 /** Notes each node that is lit from here on, and when. */
 function watchLight(page: Page): Promise<void> {

@@ -89,7 +89,9 @@ export function draw(context: Context, scene: Scene): void {
   drawTools(context, scene);
   drawMarks(context, scene);
   drawKeys(context, scene);
-  const x = Math.min(width - 1, Math.max(1, xOf(scene.playheadMs, scene)));
+  const at = xOf(scene.playheadMs, scene);
+  if (at < -1 || at > width + 1) return; // The moment is outside the view.
+  const x = Math.min(width - 1, Math.max(1, at));
   context.fillStyle = colour('--text');
   context.fillRect(x - 0.75, 0, 1.5, CANVAS_HEIGHT);
 }
@@ -127,7 +129,11 @@ function drawLane(context: Context, scene: Scene, who: 'caller' | 'agent'): void
   context.fillRect(0, middle, width, 0.5);
   context.fillStyle = colour(`--${who}`);
   if (peaks) drawPeaks(context, scene, { peaks, who });
-  context.fillText(who === 'caller' ? 'Caller' : 'Agent', 4, top + 9);
+  const name = who === 'caller' ? 'Caller' : 'Agent';
+  context.fillStyle = colour('--surface');
+  context.fillRect(0, top, context.measureText(name).width + 8, 17);
+  context.fillStyle = colour(`--${who}`);
+  context.fillText(name, 4, top + 9);
 }
 
 function drawPeaks(

@@ -86,7 +86,9 @@ function RunList({ filters, after }: { filters: RunFilters; after: string }) {
             ) : (
               <NoRuns isFirst={isFirst} isFiltered={Object.keys(filters).length > 0} next={next} />
             )}
-            <Pager filters={filters} after={after} next={next} count={runs.length} />
+            {(runs.length > 0 || next !== null || !isFirst) && (
+              <Pager filters={filters} after={after} next={next} count={runs.length} />
+            )}
           </>
         )}
       </Loaded>
