@@ -4,7 +4,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BreakablePort, openBreakablePort } from '../fakes/breakable-port.ts';
-import { expectAccessible, hasChromium, launch, logIn, openPage, withConsole } from './browser.ts';
+import { expectAccessible, hasChromium, logIn, openPage, withConsole } from './browser.ts';
+import { launchChromium } from './chromium.ts';
 import { playedOn, tapPlayed } from './played-tap.ts';
 import { useEcho, useHooks } from './talk-hooks.ts';
 import { channelsOf, expectHeard, loudS, microphoneFile, SPEECH } from './talk-sound.ts';
@@ -87,7 +88,7 @@ describe.runIf(hasChromium())('a talk', () => {
   }
 
   it('does not begin when the microphone is refused, and says what to do', async () => {
-    const browser = await launch({ refusesMicrophone: true });
+    const browser = await launchChromium({ refusesMicrophone: true });
     const context = await browser.newContext({ viewport: { width: 1_280, height: 800 } });
     const refusing = { ...world, browser, context };
     const page = await openPage(refusing);

@@ -101,7 +101,9 @@ function RunList({ page, filters, after }: ListProps) {
                 next={next}
               />
             )}
-            <Pager filters={filters} after={after} next={next} count={runs.length} />
+            {(runs.length > 0 || next !== null || !isFirst) && (
+              <Pager filters={filters} after={after} next={next} count={runs.length} />
+            )}
           </>
         )}
       </Loaded>
