@@ -11,7 +11,13 @@ import { ApiClient } from '../demo/api-client.ts';
 import { machine } from '../demo/machine-pace.ts';
 import { databaseOf } from '../store/databases.ts';
 import { testSet } from '../test-sets.ts';
-import { hasChromium, type LaunchOptions, launchChromium, logInWith, notedPage } from './chromium.ts';
+import {
+  hasChromium,
+  type LaunchOptions,
+  launchChromium,
+  logInWith,
+  notedPage,
+} from './chromium.ts';
 import { newOrganization, oneGateway } from './one-gateway.ts';
 
 export { hasChromium };

@@ -101,7 +101,7 @@ function RunList({ page, filters, after }: ListProps) {
                 next={next}
               />
             )}
-            {(runs.length > 0 || next !== null || !isFirst) && (
+            {(runs.length > 0 || next !== null || after !== '') && (
               <Pager filters={filters} after={after} next={next} count={runs.length} />
             )}
           </>
