@@ -8,6 +8,7 @@ import {
   type Edge,
   type EdgeProps,
   Handle,
+  MarkerType,
   type Node,
   type NodeProps,
   Position,
@@ -29,6 +30,8 @@ interface Shown extends Record<string, unknown> {
 
 const nodeTypes = { agent: AgentNode };
 const edgeTypes = { way: WayEdge };
+/** Some edges lead upwards. */
+const ARROW = { type: MarkerType.ArrowClosed, width: 14, height: 14 };
 /** Characters of an edge's name that fit between two nodes; the list has the whole. */
 const LABEL_MAX = 24;
 /** Smaller text can hardly be read: of a larger graph a part is shown. */
@@ -69,6 +72,7 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       target,
       animated: isLast,
       className: isTaken ? 'taken' : '',
+      markerEnd: ARROW,
       ...(way !== undefined && { type: 'way', data: { way } }),
       ...(name !== '' && { label: name }),
     };
@@ -109,16 +113,17 @@ function FitToWidth() {
 }
 
 /** An edge on the way that the layout keeps free of nodes and of other names. */
-function WayEdge({ data, label, ...props }: EdgeProps<Edge<{ way: Way }>>) {
+function WayEdge({ id, data, label, markerEnd }: EdgeProps<Edge<{ way: Way }>>) {
   if (data === undefined) return null;
   const { points, name } = data.way;
   return (
     <BaseEdge
-      id={props.id}
+      id={id}
       path={lineThrough(points)}
       labelX={name.x}
       labelY={name.y}
       {...(label !== undefined && { label })}
+      {...(markerEnd !== undefined && { markerEnd })}
     />
   );
 }

@@ -95,10 +95,17 @@ export function FormEnd({
   isDisabled: boolean;
   onClose: () => void;
 }) {
+  const footer = useRef<HTMLElement>(null);
+  // The field that is at fault may be out of sight in a long form.
+  useEffect(() => {
+    if (fault === undefined) return;
+    const form = footer.current?.closest('form');
+    form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [fault]);
   return (
     <>
       {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-      <footer className="buttons">
+      <footer ref={footer} className="buttons">
         <button type="button" onClick={onClose}>
           Cancel
         </button>
