@@ -31,7 +31,14 @@ interface Shown extends Record<string, unknown> {
 const nodeTypes = { agent: AgentNode };
 const edgeTypes = { way: WayEdge };
 /** Some edges lead upwards. */
-const ARROW = { type: MarkerType.ArrowClosed, width: 14, height: 14 };
+const ARROW = {
+  type: MarkerType.ArrowClosed,
+  width: 14,
+  height: 14,
+  markerUnits: 'userSpaceOnUse',
+  color: 'var(--line-strong)',
+};
+const TAKEN_ARROW = { ...ARROW, color: 'var(--good)' };
 /** Characters of an edge's name that fit between two nodes; the list has the whole. */
 const LABEL_MAX = 24;
 /** Smaller text can hardly be read: of a larger graph a part is shown. */
@@ -72,7 +79,7 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       target,
       animated: isLast,
       className: isTaken ? 'taken' : '',
-      markerEnd: ARROW,
+      markerEnd: isTaken ? TAKEN_ARROW : ARROW,
       ...(way !== undefined && { type: 'way', data: { way } }),
       ...(name !== '' && { label: name }),
     };
