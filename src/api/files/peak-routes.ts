@@ -21,6 +21,15 @@ import { queryInteger } from '../http/values.ts';
 
 /** A day: no recording is longer. */
 const MS_MAX = 86_400_000;
+/** Of a call whose recording has not begun. */
+const NOT_BEGUN: Peaks = {
+  durationMs: 0,
+  fromMs: 0,
+  binMs: 20,
+  bins: 0,
+  etag: 'not begun',
+  values: new Int8Array(),
+};
 
 export interface PeakDeps {
   /** Recordings that this gateway reads. */
@@ -70,7 +79,7 @@ export function peakRoutes(api: Api, deps: ApiDeps & PeakDeps): void {
         operationId: 'getRunPeaks',
         summary: 'Get the waveform of a run',
         description:
-          'Lowest and highest samples of both channels of the recording, also while the call goes on.',
+          'Lowest and highest samples of both channels of the recording, also while the call goes on: no bins before it begins.',
         params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
         querystring: query,
         response: {
@@ -112,7 +121,8 @@ async function peaksOf(
   const elsewhere = node === undefined ? undefined : await peaksElsewhere?.(node, key, wanted);
   const found = elsewhere ?? (await peaks.read(key, wanted));
   if (found !== undefined) return found;
-  if (isOver && node !== undefined) throw new GatewayError('FILE_NOT_YET_STORED');
+  if (!isOver) return NOT_BEGUN;
+  if (node !== undefined) throw new GatewayError('FILE_NOT_YET_STORED');
   throw new GatewayError('ARTIFACT_MISSING', { artifact: 'recording' });
 }
 

@@ -18,7 +18,7 @@ export interface Peaks {
   values: Int8Array;
 }
 
-/** Peaks of a part of the recording. `data` is null for a live call that has none yet. */
+/** Peaks of a part of the recording. `data` is null for a call without a recording. */
 export function usePeaks({
   path,
   hasSound,
