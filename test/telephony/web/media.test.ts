@@ -73,6 +73,19 @@ describe('a media socket of a browser', () => {
     ]);
   });
 
+  it('takes keys at the pace of a line, and forty at once', () => {
+    const at = stream();
+    at.text(HELLO);
+    const key = () => failure(() => at.text('{"type":"key","digit":"5"}'));
+    for (let i = 0; i < 40; i++) expect(key()).toBeUndefined();
+    expect(key()).toBe('MEDIA_MALFORMED');
+    for (let frame = 0; frame < 4; frame++) at.binary(new Uint8Array(640));
+    expect(key()).toBe('MEDIA_MALFORMED');
+    at.binary(new Uint8Array(640));
+    expect(key()).toBeUndefined();
+    expect(at.events.filter(({ type }) => type === 'digit')).toHaveLength(41);
+  });
+
   it('has silence in place of a muted caller', () => {
     const at = stream();
     at.text(HELLO);
