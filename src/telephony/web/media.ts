@@ -12,7 +12,7 @@ const codecs = { 8000: 'L16', 16000: 'L16/16000' } as const;
 const FRAME_S = 0.02;
 const SAMPLE_BYTES = 2;
 /** Keys at once, such as a number that is pasted; then one for so many frames of audio, ten a second, as fast as keys are
- *  sent over a line. Each key is a turn of the call. */
+ *  sent over a line. Each key is a turn of the call; more are dropped, such as those of a key that is held down. */
 const KEYS_MAX = 40;
 const FRAMES_OF_KEY = 5;
 
@@ -108,7 +108,7 @@ class WebMedia implements MediaProtocol {
         listener.onEvent({ type: 'mark', name: read.name, outcome: 'played' });
         break;
       case 'key':
-        if (this.#keyFrames < FRAMES_OF_KEY) throw malformed(bytes);
+        if (this.#keyFrames < FRAMES_OF_KEY) return;
         this.#keyFrames -= FRAMES_OF_KEY;
         listener.onEvent({ type: 'digit', digit: read.digit });
         break;

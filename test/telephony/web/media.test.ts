@@ -73,17 +73,15 @@ describe('a media socket of a browser', () => {
     ]);
   });
 
-  it('takes keys at the pace of a line, and forty at once', () => {
+  it('takes keys at the pace of a line, forty at once, and drops others', () => {
     const at = stream();
     at.text(HELLO);
-    const key = () => failure(() => at.text('{"type":"key","digit":"5"}'));
-    for (let i = 0; i < 40; i++) expect(key()).toBeUndefined();
-    expect(key()).toBe('MEDIA_MALFORMED');
-    for (let frame = 0; frame < 4; frame++) at.binary(new Uint8Array(640));
-    expect(key()).toBe('MEDIA_MALFORMED');
-    at.binary(new Uint8Array(640));
-    expect(key()).toBeUndefined();
-    expect(at.events.filter(({ type }) => type === 'digit')).toHaveLength(41);
+    const taken = (): number => at.events.filter(({ type }) => type === 'digit').length;
+    for (let i = 0; i < 60; i++) at.text('{"type":"key","digit":"5"}');
+    expect(taken()).toBe(40);
+    for (let frame = 0; frame < 9; frame++) at.binary(new Uint8Array(640));
+    for (let i = 0; i < 60; i++) at.text('{"type":"key","digit":"5"}');
+    expect(taken()).toBe(41);
   });
 
   it('has silence in place of a muted caller', () => {
