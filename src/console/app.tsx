@@ -2,6 +2,7 @@
 
 import { type ReactNode, useEffect, useLayoutEffect, useState } from 'react';
 import { Link, matchRoute, Route, Router, Switch, useLocation, useRouter } from 'wouter';
+import { queries } from './api/client.ts';
 import { textOf } from './api/errors.ts';
 import { loadSession, logOut, type Session, useSession } from './api/session.ts';
 import { LogIn } from './pages/log-in.tsx';
@@ -26,6 +27,10 @@ export function App() {
     const page = PAGES.find((each) => matchRoute(parser, each.path, path)[0])?.page;
     if (page !== undefined && 'load' in page) page.load().catch(() => undefined); // The page itself says that it cannot be loaded.
   }, [parser]);
+  // Whoever logs in next may be of another organization.
+  useEffect(() => {
+    if (session.status === 'out') queries.clear();
+  }, [session.status]);
   if (fault !== undefined) return <Notice tone="bad">{fault}</Notice>;
   if (session.status === 'unknown') return <Busy />;
   if (session.status === 'out') return <LogIn />;

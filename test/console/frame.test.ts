@@ -1,6 +1,8 @@
 // The console's frame in a browser: log-in and log-out, the session's cookie, themes, the keyboard, and what is sent.
 
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { inbound } from '../demo/scenario.ts';
 import { expectAccessible, hasChromium, logIn, openPage, withConsole } from './browser.ts';
 
 /** Bytes of the first page as sent, with headers, until the network is idle: 101 kB of the console's files, and 15 kB of the
@@ -8,7 +10,7 @@ import { expectAccessible, hasChromium, logIn, openPage, withConsole } from './b
 const FIRST_LOAD_MAX = 120_000;
 
 describe.runIf(hasChromium())('the frame of the console', () => {
-  const world = withConsole();
+  const world = withConsole({ env: { ENABLE_SIGNUP: 'true' } });
 
   it('sends at most 120 kB until the network is idle', async () => {
     const { context, gateway } = world;
@@ -75,4 +77,39 @@ describe.runIf(hasChromium())('the frame of the console', () => {
     await logIn(world, page);
     await page.close();
   });
+
+  it('shows nothing of the organization that was logged in before', async () => {
+    const { gateway, api } = world;
+    await api.createWorkflow('Agent of the first', inbound.definition);
+    const page = await openPage(world);
+    await page.goto(`${gateway.url}/console/agents`);
+    await page.getByText('Agent of the first').waitFor();
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    const apiKey = await keyOfStranger(gateway.url);
+    // What the page shows until the gateway answers is what it kept.
+    await page.route('**/api/v1/workflow/fetch*', (route) => route.abort());
+    await page.getByLabel('API key').fill(apiKey);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('heading', { name: 'Agents' }).waitFor();
+    expect(await page.getByText('Agent of the first').count()).toBe(0);
+    await page.close();
+    world.faults.length = 0; // Chromium reports the aborted requests.
+  });
 });
+
+/** The key of a new organization. */
+async function keyOfStranger(gateway: string): Promise<string> {
+  const ask = async (path: string, body: object, headers = {}) => {
+    const response = await fetch(`${gateway}/api/v1${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    return z.record(z.string(), z.unknown()).parse(await response.json());
+  };
+  const login = { email: 'stranger@example.com', password: 'correct horse' };
+  const { token } = await ask('/auth/signup', login);
+  const made = await ask('/user/api-keys', { name: 'own' }, { authorization: `Bearer ${token}` });
+  return z.string().parse(made['api_key']);
+}
