@@ -7,6 +7,7 @@ import { loadSession, logOut, type Session, useSession } from './api/session.ts'
 import { LogIn } from './pages/log-in.tsx';
 import { PAGES } from './pages.ts';
 import { Crash } from './parts/crash.tsx';
+import { Dialog } from './parts/dialog.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Menu, MenuItem } from './parts/menu.tsx';
 import { Busy, Notice } from './parts/notice.tsx';
@@ -26,7 +27,15 @@ export function App() {
     const page = PAGES.find((each) => matchRoute(parser, each.path, path)[0])?.page;
     if (page !== undefined && 'load' in page) page.load().catch(() => undefined); // The page itself says that it cannot be loaded.
   }, [parser]);
-  if (fault !== undefined) return <Notice tone="bad">{fault}</Notice>;
+  if (fault !== undefined)
+    return (
+      <Notice tone="bad">
+        {fault}{' '}
+        <button type="button" className="link" onClick={() => location.reload()}>
+          Load it again
+        </button>
+      </Notice>
+    );
   if (session.status === 'unknown') return <Busy />;
   if (session.status === 'out') return <LogIn />;
   return (
@@ -106,25 +115,36 @@ function isWithin(location: string, path: string): boolean {
 
 function UserMenu({ session: { user, version } }: { session: Session }) {
   const [theme, setTheme] = useState(chosenTheme());
+  const [fault, setFault] = useState<string>();
+  const leave = () => logOut().catch((error: unknown) => setFault(textOf(error)));
   const name = user.name ?? user.email ?? `User ${user.id}`;
   return (
-    <Menu label="Account" icon="user">
-      <p className="menu-note">{name}</p>
-      {THEMES.map((each) => (
-        <MenuItem
-          key={each}
-          isChecked={theme === each}
-          onSelect={() => {
-            chooseTheme(each);
-            setTheme(each);
-          }}
-        >
-          {`Theme: ${each}`}
+    <>
+      <Menu label="Account" icon="user">
+        <p className="menu-note">{name}</p>
+        {THEMES.map((each) => (
+          <MenuItem
+            key={each}
+            isChecked={theme === each}
+            onSelect={() => {
+              chooseTheme(each);
+              setTheme(each);
+            }}
+          >
+            {`Theme: ${each}`}
+          </MenuItem>
+        ))}
+        <MenuItem onSelect={() => window.open('/docs', '_blank', 'noopener')}>
+          API reference
         </MenuItem>
-      ))}
-      <MenuItem onSelect={() => window.open('/docs', '_blank', 'noopener')}>API reference</MenuItem>
-      <MenuItem onSelect={() => void logOut()}>Log out</MenuItem>
-      <p className="menu-note">Patchbay {version}</p>
-    </Menu>
+        <MenuItem onSelect={() => void leave()}>Log out</MenuItem>
+        <p className="menu-note">Patchbay {version}</p>
+      </Menu>
+      {fault !== undefined && (
+        <Dialog title="You are still logged in" onClose={() => setFault(undefined)}>
+          <Notice tone="bad">{fault} Log out again.</Notice>
+        </Dialog>
+      )}
+    </>
   );
 }

@@ -1,9 +1,10 @@
 // What the panel of a call says about its state, its faults and its end.
 
-import type { CallNotice, CallState } from '../audio/web-call.ts';
+import type { CallNotice, WebCallState } from '../audio/web-call.ts';
 import { words } from '../format.ts';
+import type { Tone } from '../parts/notice.tsx';
 
-export const STATES: Readonly<Record<CallState, string>> = {
+export const STATES: Readonly<Record<WebCallState, string>> = {
   idle: 'Not connected',
   opening: 'Waiting for the microphone: allow it if the browser asks',
   connecting: 'Connecting',
@@ -27,8 +28,6 @@ const FAULTS: Readonly<Record<string, string>> = {
   'audio-blocked':
     'The browser does not play sound. Check the loudspeaker and the sound settings of this page, then start again.',
 };
-
-type Tone = 'warn' | 'info' | 'bad';
 
 const NOTICES: Readonly<Record<string, readonly [Tone, string]>> = {
   'microphone-lost': ['warn', 'The microphone is gone. Another one is being opened.'],

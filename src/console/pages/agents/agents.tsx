@@ -5,11 +5,11 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';
 import { formatNumber, formatTime } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge, Loaded, Notice } from '../../parts/notice.tsx';
 import { type Column, Page, Table } from '../../parts/page.tsx';
-import { usePageAction } from '../../parts/page-action.tsx';
 import { setStatus } from './agents-changed.ts';
 import { ArchiveAgent } from './archive-agent.tsx';
 import { FolderList, MoveToFolder } from './folders.tsx';
@@ -73,7 +73,7 @@ function AgentList({
   const [words, setWords] = useState('');
   const [status, setStatusShown] = useState<string>('active');
   const [folder, setFolder] = useState(ALL);
-  const { run, notice } = usePageAction();
+  const { run, notice } = useAction();
   const found = agents.filter(
     (agent) =>
       agent.name.toLowerCase().includes(words.trim().toLowerCase()) &&

@@ -1,10 +1,10 @@
 // Dialogs of folders: to make, rename and delete them, and to put an agent into one.
 
 import { type FormEvent, useState } from 'react';
-import { client, queries, type Schema } from '../../api/client.ts';
-import { Dialog, useAction } from '../../parts/dialog.tsx';
+import { client, invalidatePaths, type Schema } from '../../api/client.ts';
+import { useAction } from '../../parts/action.tsx';
+import { Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { agentsChanged } from './agents-changed.ts';
 
 type Folder = Schema<'FolderResponse'>;
@@ -18,16 +18,20 @@ export function FolderList({
   folders: readonly Folder[];
   onClose: () => void;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [name, setName] = useState('');
-  const change = (action: () => Promise<unknown>) => run(() => action().then(foldersChanged));
+  const change = (action: () => Promise<unknown>) =>
+    run(async () => {
+      await action();
+      await invalidatePaths('/api/v1/folder', '/api/v1/workflow/');
+    });
   const create = async (event: FormEvent) => {
     event.preventDefault();
     if (await change(() => client.POST('/api/v1/folder', { body: { name } }))) setName('');
   };
   return (
     <Dialog title="Folders" onClose={onClose}>
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       {folders.length === 0 && <p className="empty">There is no folder yet.</p>}
       <ul className="folder-list">
         {folders.map((folder) => (
@@ -104,7 +108,7 @@ export function MoveToFolder({
   folders: readonly Folder[];
   onClose: () => void;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [folder, setFolder] = useState(agent.folder_id ?? NO_FOLDER);
   const move = async (event: FormEvent) => {
     event.preventDefault();
@@ -120,7 +124,6 @@ export function MoveToFolder({
   return (
     <Dialog title={`Folder of ${agent.name}`} onClose={onClose}>
       <form onSubmit={move}>
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
         <SelectField
           label="Folder"
           value={folder}
@@ -131,19 +134,8 @@ export function MoveToFolder({
           ]}
           onChange={({ target }) => setFolder(target.value)}
         />
-        <footer className="buttons">
-          <button type="submit" className="primary" disabled={isBusy}>
-            Move
-          </button>
-        </footer>
+        <FormEnd notice={notice} action="Move" isDisabled={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );
-}
-
-async function foldersChanged(): Promise<void> {
-  await Promise.all([
-    queries.invalidateQueries({ queryKey: ['get', '/api/v1/folder'] }),
-    agentsChanged(),
-  ]);
 }

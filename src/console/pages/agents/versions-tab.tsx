@@ -4,7 +4,7 @@
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, client, type Schema } from '../../api/client.ts';
-import { formatTime } from '../../format.ts';
+import { formatTime, formatValue } from '../../format.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Badge, Loaded, Notice, type Tone } from '../../parts/notice.tsx';
@@ -177,8 +177,11 @@ function AskVersion({
 }) {
   const path = { workflow_id: agentId };
   const publish = async () => {
-    await client.POST('/api/v1/workflow/{workflow_id}/publish', { params: { path } });
-    await agentsChanged();
+    try {
+      await client.POST('/api/v1/workflow/{workflow_id}/publish', { params: { path } });
+    } finally {
+      await agentsChanged();
+    }
   };
   if (what === 'publish')
     return (
@@ -256,12 +259,7 @@ function Values({
   return (
     <Section title={title}>
       {entries.length === 0 && <p className="hint">{empty}</p>}
-      <Facts
-        facts={entries.map(
-          ([name, value]) =>
-            [name, typeof value === 'string' ? value : JSON.stringify(value)] as const,
-        )}
-      />
+      <Facts facts={entries.map(([name, value]) => [name, formatValue(value)] as const)} />
     </Section>
   );
 }

@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import type { BoardCall } from '../../../model/board-call.ts';
 import { api } from '../../api/client.ts';
 import { LiveCalls, type LiveState } from '../../api/live.ts';
-import { formatNumber } from '../../format.ts';
+import { counted, formatNumber } from '../../format.ts';
 import { later } from '../../parts/later.tsx';
 import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -119,7 +119,7 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
 
 function countText({ calls, total }: LiveState, found: number): string {
   const shown = calls?.size ?? 0;
-  const all = `${formatNumber(total)} ${total === 1 ? 'call' : 'calls'}`;
+  const all = counted(total, 'call');
   const cut = total > shown ? `, the newest ${formatNumber(shown)} are here` : '';
   return found === shown ? `${all}${cut}` : `${formatNumber(found)} of ${all}${cut}`;
 }

@@ -3,10 +3,11 @@
 import { memo, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
 import type { BoardCall } from '../../../model/board-call.ts';
-import { client } from '../../api/client.ts';
+import { DIGITS, DIGITS_HINT, hangUpCall, sendDigits } from '../../call/call-control.ts';
 import { formatDuration } from '../../format.ts';
 import { callHref } from '../../links.ts';
-import { Confirm, Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
+import { Confirm, Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Badge } from '../../parts/notice.tsx';
@@ -151,21 +152,13 @@ function subscribeSecond(listener: () => void): () => void {
   };
 }
 
-function pathOf({ workflow_id, run_id }: BoardCall) {
-  return { path: { workflow_id, run_id } };
-}
-
 function HangUp({ call, onClose }: { call: BoardCall; onClose: () => void }) {
   return (
     <Confirm
       title="Hang up this call?"
       action="Hang up"
       onClose={onClose}
-      onConfirm={() =>
-        client.POST('/api/v1/workflow/{workflow_id}/runs/{run_id}/hang-up', {
-          params: pathOf(call),
-        })
-      }
+      onConfirm={() => hangUpCall(call)}
     >
       <p>
         {call.agent}, {numbersOf(call)}. The person on the telephone hears nothing more.
@@ -174,22 +167,15 @@ function HangUp({ call, onClose }: { call: BoardCall; onClose: () => void }) {
   );
 }
 
-const KEYS = '[0-9*#A-Dw]{1,64}';
-
 function SendKeys({ call, onClose }: { call: BoardCall; onClose: () => void }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [digits, setDigits] = useState('');
-  const send = () =>
-    client.POST('/api/v1/workflow/{workflow_id}/runs/{run_id}/digits', {
-      params: pathOf(call),
-      body: { digits },
-    });
   return (
     <Dialog title="Send keys" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void run(send).then((isDone) => isDone && onClose());
+          void run(() => sendDigits(call, digits)).then((isDone) => isDone && onClose());
         }}
       >
         <p className="board-numbers">
@@ -197,15 +183,15 @@ function SendKeys({ call, onClose }: { call: BoardCall; onClose: () => void }) {
         </p>
         <TextField
           label="Keys"
-          hint="0 to 9, *, #, A to D; w is a pause of half a second."
+          hint={DIGITS_HINT}
           value={digits}
           onChange={({ target }) => setDigits(target.value)}
-          pattern={KEYS}
+          pattern={DIGITS}
           required
           autoComplete="off"
         />
         <FormEnd
-          fault={fault}
+          notice={notice}
           action="Send"
           isDisabled={isBusy || digits === ''}
           onClose={onClose}

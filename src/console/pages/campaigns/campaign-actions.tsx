@@ -3,9 +3,9 @@
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { client, queries } from '../../api/client.ts';
-import { Confirm, Dialog, useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
+import { Confirm, Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { CheckField, TextField } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { ACTIONS, type Action, type Campaign } from './campaign-words.ts';
 
 export function CampaignActions({ campaign }: { campaign: Campaign }) {
@@ -63,7 +63,7 @@ const OUTCOMES = [
 
 function Redial({ campaign, onClose }: { campaign: Campaign; onClose: () => void }) {
   const [, navigate] = useLocation();
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -96,12 +96,12 @@ function Redial({ campaign, onClose }: { campaign: Campaign; onClose: () => void
         {OUTCOMES.map(([name, label]) => (
           <CheckField key={name} label={label} name={name} defaultChecked />
         ))}
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <footer className="buttons">
-          <button type="submit" className="primary" disabled={isBusy}>
-            Create the campaign
-          </button>
-        </footer>
+        <FormEnd
+          notice={notice}
+          action="Create the campaign"
+          isDisabled={isBusy}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

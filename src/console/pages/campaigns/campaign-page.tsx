@@ -2,8 +2,8 @@
 
 import { Link, useParams } from 'wouter';
 import { api, client } from '../../api/client.ts';
-import { formatNumber, formatTime } from '../../format.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { formatNumber, formatTime, formatValue, words } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { later } from '../../parts/later.tsx';
 import { Badge, Loaded, Notice, type Tone } from '../../parts/notice.tsx';
@@ -139,7 +139,7 @@ function Results({
 }: {
   campaign: Campaign;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const openSource = () =>
     run(async () => {
       const { data } = await client.GET('/api/v1/campaign/{campaign_id}/source-download-url', {
@@ -165,7 +165,7 @@ function Results({
         {parent !== null && <Link href={`/campaigns/${parent}`}>The campaign that it redials</Link>}
         {child !== null && <Link href={`/campaigns/${child}`}>The campaign that redials it</Link>}
       </div>
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
     </Section>
   );
 }
@@ -205,9 +205,6 @@ function Log({ entries }: { entries: readonly LogEntry[] }) {
 
 function detailsText(details: object): string {
   return Object.entries(details)
-    .map(
-      ([name, value]) =>
-        `${name.replaceAll('_', ' ')}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
-    )
+    .map(([name, value]) => `${words(name)}: ${formatValue(value)}`)
     .join(', ');
 }

@@ -4,7 +4,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, client, queries } from '../../api/client.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { Loaded, Notice } from '../../parts/notice.tsx';
 import { Page, Section } from '../../parts/page.tsx';

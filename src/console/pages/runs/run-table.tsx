@@ -2,7 +2,7 @@
 
 import { Link } from 'wouter';
 import type { paths } from '../../api/schema.d.ts';
-import { formatDuration, formatTime, words } from '../../format.ts';
+import { counted, formatDuration, formatTime, words } from '../../format.ts';
 import { callHref } from '../../links.ts';
 import { Badge, type Tone } from '../../parts/notice.tsx';
 import { type Column, Table } from '../../parts/page.tsx';
@@ -100,7 +100,7 @@ function Attention({ run: { attention, faults } }: { run: FoundRun }) {
     <span className="badges">
       {attention.map((reason) => {
         const { tone, text, title } = REASONS[reason];
-        const shown = reason === 'faults' ? `${faults} ${faults === 1 ? 'fault' : text}` : text;
+        const shown = reason === 'faults' ? counted(faults, 'fault') : text;
         return (
           <span key={reason} title={title}>
             <Badge tone={tone}>{shown}</Badge>

@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
 import { api } from '../../api/client.ts';
+import { counted } from '../../format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -158,7 +159,7 @@ function Pager(props: { filters: RunFilters; after: string; next: string | null;
         Older
       </button>
       <span className="soft" role="status">
-        {count} {count === 1 ? 'run' : 'runs'}
+        {counted(count, 'run')}
         {next === null ? ', the oldest' : ', older ones follow'}
       </span>
     </nav>

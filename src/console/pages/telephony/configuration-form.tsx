@@ -3,7 +3,8 @@
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { patientClient, type Schema } from '../../api/client.ts';
-import { Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
+import { Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { SpecForm } from '../../parts/spec-form.tsx';
 import {
@@ -46,7 +47,7 @@ export function ConfigurationForm({
   const fields = chosen?.fields ?? [];
   const [typed, setTyped] = useState<Record<string, string | boolean>>({});
   const values = { ...formValues(fields, stored?.credentials), ...typed };
-  const { run, isBusy, fault, fields: errors } = useAction();
+  const { run, isBusy, notice, fields: errors } = useAction();
   const [, navigate] = useLocation();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -114,7 +115,7 @@ export function ConfigurationForm({
           />
         )}
         <FormEnd
-          fault={fault}
+          notice={notice}
           action={isBusy ? 'The provider is asked …' : 'Save'}
           isDisabled={isBusy}
           onClose={onClose}

@@ -3,10 +3,10 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, client, type Schema } from '../../api/client.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Loaded } from '../../parts/notice.tsx';
-import { usePageAction } from '../../parts/page-action.tsx';
 import { ConfigurationForm } from './configuration-form.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
@@ -26,7 +26,7 @@ export function ConfigurationMenu({
 }) {
   const [asked, setAsked] = useState<'edit' | 'delete'>();
   const [, navigate] = useLocation();
-  const { run, notice } = usePageAction();
+  const { run, notice } = useAction();
   const params = { path: { config_id: id } };
   const change = (path: 'set-default-outbound' | 'reactivate') =>
     run(async () => {

@@ -2,7 +2,8 @@
 
 import { type FormEvent, useState } from 'react';
 import { api, patientClient, type Schema } from '../../api/client.ts';
-import { Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
+import { Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
@@ -45,7 +46,7 @@ export function NumberForm({
     isDefault: false,
   });
   const set = (change: Partial<Typed>) => setTyped({ ...typed, ...change });
-  const { run, isBusy, fault, fields: errors } = useAction();
+  const { run, isBusy, notice, fields: errors } = useAction();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void run(async () => {
@@ -119,7 +120,7 @@ export function NumberForm({
           />
         )}
         <FormEnd
-          fault={fault}
+          notice={notice}
           action={isBusy ? 'The provider is asked …' : 'Save'}
           isDisabled={isBusy}
           onClose={onClose}

@@ -3,11 +3,11 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, patientClient, type Schema } from '../../api/client.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge, Loaded, Notice } from '../../parts/notice.tsx';
 import { type Column, Section, Table } from '../../parts/page.tsx';
-import { usePageAction } from '../../parts/page-action.tsx';
 import { NumberForm } from './number-form.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
@@ -23,7 +23,7 @@ export function Numbers({ configuration }: { configuration: Detail }) {
   const numbers = api.useQuery('get', NUMBERS, { params: { path: { config_id: id } } });
   const [asked, setAsked] = useState<Asked>();
   const [refused, setRefused] = useState<string>();
-  const { run, notice } = usePageAction();
+  const { run, notice } = useAction();
   const pathOf = (number: PhoneNumber) => ({
     path: { config_id: id, phone_number_id: number.id },
   });

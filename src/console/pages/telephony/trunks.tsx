@@ -2,7 +2,9 @@
 
 import { type FormEvent, useState } from 'react';
 import { client, type Schema } from '../../api/client.ts';
-import { Confirm, Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { formatValue } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
+import { Confirm, Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { CheckField, TextArea, TextField } from '../../parts/field.tsx';
 import { objectIn } from '../../parts/json-object.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
@@ -51,7 +53,7 @@ export function Trunks({
             name: 'Settings',
             cell: ({ settings }) =>
               Object.entries(settings)
-                .map(([name, value]) => `${name}: ${String(value)}`)
+                .map(([name, value]) => `${name}: ${formatValue(value)}`)
                 .join(', '),
           },
           { name: 'Numbers', isNumber: true, cell: ({ phone_number_count: count }) => count },
@@ -102,7 +104,7 @@ function TrunkForm({
   const [name, setName] = useState(stored?.name ?? '');
   const [isEnabled, setEnabled] = useState(stored?.enabled ?? true);
   const [settings, setSettings] = useState(JSON.stringify(stored?.settings ?? {}, null, 2));
-  const { run, isBusy, fault, fields: errors } = useAction();
+  const { run, isBusy, notice, fields: errors } = useAction();
   const values = objectIn(settings);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -143,7 +145,7 @@ function TrunkForm({
           onChange={({ target }) => setSettings(target.value)}
         />
         <FormEnd
-          fault={fault}
+          notice={notice}
           action="Save"
           isDisabled={isBusy || values === undefined}
           onClose={onClose}
