@@ -1,6 +1,6 @@
 // Dialogs of the browser: it keeps the focus within them and closes them on Escape.
 
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 import { useAction } from './action.tsx';
 import { Icon } from './icon.tsx';
 
@@ -74,6 +74,47 @@ export function Confirm({
           {action}
         </button>
       </footer>
+    </Dialog>
+  );
+}
+
+/** A form in a dialog, which closes after it was sent. `onSubmit` may reject: the error is shown, and the dialog stays. */
+export function FormDialog({
+  title,
+  action,
+  busyAction = action,
+  isDisabled = false,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  title: string;
+  /** Name of the button that sends the form, and what it says meanwhile. */
+  action: string;
+  busyAction?: string;
+  isDisabled?: boolean;
+  onSubmit: (form: FormData) => Promise<unknown>;
+  onClose: () => void;
+  /** The fields, or a function that gets their errors. */
+  children: ReactNode | ((errors: Readonly<Record<string, string>>) => ReactNode);
+}) {
+  const { run, isBusy, notice, fields } = useAction();
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    if (await run(() => onSubmit(form))) onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)}>
+        {typeof children === 'function' ? children(fields) : children}
+        <FormEnd
+          notice={notice}
+          action={isBusy ? busyAction : action}
+          isDisabled={isBusy || isDisabled}
+          onClose={onClose}
+        />
+      </form>
     </Dialog>
   );
 }

@@ -3,7 +3,7 @@
 import { type FormEvent, useState } from 'react';
 import { client, invalidatePaths, type Schema } from '../../api/client.ts';
 import { useAction } from '../../parts/action.tsx';
-import { Dialog, FormEnd } from '../../parts/dialog.tsx';
+import { Dialog, FormDialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { agentsChanged } from './agents-changed.ts';
 
@@ -108,34 +108,26 @@ export function MoveToFolder({
   folders: readonly Folder[];
   onClose: () => void;
 }) {
-  const { run, isBusy, notice } = useAction();
   const [folder, setFolder] = useState(agent.folder_id ?? NO_FOLDER);
-  const move = async (event: FormEvent) => {
-    event.preventDefault();
-    const isDone = await run(async () => {
-      await client.PUT('/api/v1/workflow/{workflow_id}/folder', {
-        params: { path: { workflow_id: agent.id } },
-        body: { folder_id: folder === NO_FOLDER ? null : folder },
-      });
-      await agentsChanged();
+  const move = async () => {
+    await client.PUT('/api/v1/workflow/{workflow_id}/folder', {
+      params: { path: { workflow_id: agent.id } },
+      body: { folder_id: folder === NO_FOLDER ? null : folder },
     });
-    if (isDone) onClose();
+    await agentsChanged();
   };
   return (
-    <Dialog title={`Folder of ${agent.name}`} onClose={onClose}>
-      <form onSubmit={move}>
-        <SelectField
-          label="Folder"
-          value={folder}
-          hint={folders.length === 0 ? 'There is no folder yet: “Folders” makes one.' : undefined}
-          options={[
-            { value: NO_FOLDER, label: 'in no folder' },
-            ...folders.map(({ id, name }) => ({ value: id, label: name })),
-          ]}
-          onChange={({ target }) => setFolder(target.value)}
-        />
-        <FormEnd notice={notice} action="Move" isDisabled={isBusy} onClose={onClose} />
-      </form>
-    </Dialog>
+    <FormDialog title={`Folder of ${agent.name}`} action="Move" onSubmit={move} onClose={onClose}>
+      <SelectField
+        label="Folder"
+        value={folder}
+        hint={folders.length === 0 ? 'There is no folder yet: “Folders” makes one.' : undefined}
+        options={[
+          { value: NO_FOLDER, label: 'in no folder' },
+          ...folders.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+        onChange={({ target }) => setFolder(target.value)}
+      />
+    </FormDialog>
   );
 }

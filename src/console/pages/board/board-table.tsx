@@ -6,8 +6,7 @@ import type { BoardCall } from '../../../model/board-call.ts';
 import { DIGITS, DIGITS_HINT, hangUpCall, sendDigits } from '../../call/call-control.ts';
 import { formatDuration } from '../../format.ts';
 import { callHref } from '../../links.ts';
-import { useAction } from '../../parts/action.tsx';
-import { Confirm, Dialog, FormEnd } from '../../parts/dialog.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Badge } from '../../parts/notice.tsx';
@@ -168,35 +167,27 @@ function HangUp({ call, onClose }: { call: BoardCall; onClose: () => void }) {
 }
 
 function SendKeys({ call, onClose }: { call: BoardCall; onClose: () => void }) {
-  const { run, isBusy, notice } = useAction();
   const [digits, setDigits] = useState('');
   return (
-    <Dialog title="Send keys" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void run(() => sendDigits(call, digits)).then((isDone) => isDone && onClose());
-        }}
-      >
-        <p className="board-numbers">
-          {call.agent}, {numbersOf(call)}
-        </p>
-        <TextField
-          label="Keys"
-          hint={DIGITS_HINT}
-          value={digits}
-          onChange={({ target }) => setDigits(target.value)}
-          pattern={DIGITS}
-          required
-          autoComplete="off"
-        />
-        <FormEnd
-          notice={notice}
-          action="Send"
-          isDisabled={isBusy || digits === ''}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Send keys"
+      action="Send"
+      isDisabled={digits === ''}
+      onSubmit={() => sendDigits(call, digits)}
+      onClose={onClose}
+    >
+      <p className="board-numbers">
+        {call.agent}, {numbersOf(call)}
+      </p>
+      <TextField
+        label="Keys"
+        hint={DIGITS_HINT}
+        value={digits}
+        onChange={({ target }) => setDigits(target.value)}
+        pattern={DIGITS}
+        required
+        autoComplete="off"
+      />
+    </FormDialog>
   );
 }

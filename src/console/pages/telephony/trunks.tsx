@@ -1,10 +1,9 @@
 // The trunks of a configuration, over which its numbers' calls reach the telephone network.
 
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { client, type Schema } from '../../api/client.ts';
 import { formatValue } from '../../format.ts';
-import { useAction } from '../../parts/action.tsx';
-import { Confirm, Dialog, FormEnd } from '../../parts/dialog.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, TextArea, TextField } from '../../parts/field.tsx';
 import { objectIn } from '../../parts/json-object.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
@@ -104,53 +103,50 @@ function TrunkForm({
   const [name, setName] = useState(stored?.name ?? '');
   const [isEnabled, setEnabled] = useState(stored?.enabled ?? true);
   const [settings, setSettings] = useState(JSON.stringify(stored?.settings ?? {}, null, 2));
-  const { run, isBusy, notice, fields: errors } = useAction();
   const values = objectIn(settings);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     if (values === undefined) return;
     const body = { name, enabled: isEnabled, settings: values };
     const path = { config_id: configurationId };
-    void run(async () => {
-      if (stored === undefined) await client.POST(TRUNKS, { params: { path }, body });
-      else await client.PUT(TRUNK, { params: { path: { ...path, trunk_id: stored.id } }, body });
-      await telephonyChanged();
-      onClose();
-    });
+    if (stored === undefined) await client.POST(TRUNKS, { params: { path }, body });
+    else await client.PUT(TRUNK, { params: { path: { ...path, trunk_id: stored.id } }, body });
+    await telephonyChanged();
   };
   return (
-    <Dialog title={stored === undefined ? 'Add a trunk' : `Trunk ${stored.name}`} onClose={onClose}>
-      <form onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={name}
-          maxLength={NAME_MAX}
-          required
-          error={errors['name']}
-          onChange={({ target }) => setName(target.value)}
-        />
-        <CheckField
-          label="Calls go out over it"
-          checked={isEnabled}
-          onChange={({ target }) => setEnabled(target.checked)}
-        />
-        <TextArea
-          label="Settings (JSON)"
-          className="code-input"
-          rows={4}
-          value={settings}
-          spellCheck={false}
-          hint="As the provider's trunks have them: of Cloudonix, region and sip_domain."
-          error={values === undefined ? 'This is not an object in JSON.' : errors['settings']}
-          onChange={({ target }) => setSettings(target.value)}
-        />
-        <FormEnd
-          notice={notice}
-          action="Save"
-          isDisabled={isBusy || values === undefined}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={stored === undefined ? 'Add a trunk' : `Trunk ${stored.name}`}
+      action="Save"
+      isDisabled={values === undefined}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {(errors) => (
+        <>
+          <TextField
+            label="Name"
+            value={name}
+            maxLength={NAME_MAX}
+            required
+            error={errors['name']}
+            onChange={({ target }) => setName(target.value)}
+          />
+          <CheckField
+            label="Calls go out over it"
+            checked={isEnabled}
+            onChange={({ target }) => setEnabled(target.checked)}
+          />
+          <TextArea
+            label="Settings (JSON)"
+            className="code-input"
+            rows={4}
+            value={settings}
+            spellCheck={false}
+            hint="As the provider's trunks have them: of Cloudonix, region and sip_domain."
+            error={values === undefined ? 'This is not an object in JSON.' : errors['settings']}
+            onChange={({ target }) => setSettings(target.value)}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
