@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useLayoutEffect, useState } from 'react';
 import { Link, matchRoute, Route, Router, Switch, useLocation, useRouter } from 'wouter';
 import { textOf } from './api/errors.ts';
 import { loadSession, logOut, type Session, useSession } from './api/session.ts';
-import { LogIn } from './pages/log-in.tsx';
+import { LogInPage } from './pages/log-in-page.tsx';
 import { PAGES } from './pages.ts';
 import { Crash } from './parts/crash.tsx';
 import { Dialog } from './parts/dialog.tsx';
@@ -37,7 +37,7 @@ export function App() {
       </Notice>
     );
   if (session.status === 'unknown') return <Busy />;
-  if (session.status === 'out') return <LogIn />;
+  if (session.status === 'out') return <LogInPage />;
   return (
     <Router base={BASE}>
       <Frame session={session.session}>

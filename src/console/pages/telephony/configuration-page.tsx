@@ -17,7 +17,7 @@ type Detail = Schema<'TelephonyConfigurationDetail'>;
 const BACK = { href: '/telephony', name: 'Telephony' };
 const REFRESH_MS = 5_000;
 
-export function Configuration() {
+export function ConfigurationPage() {
   const { id = '', tab = '' } = useParams<{ id: string; tab?: string }>();
   const configuration = api.useQuery(
     'get',

@@ -29,7 +29,7 @@ const LIST = '/api/v1/workflow/fetch';
 const ALL = 'all';
 const NONE = 'none';
 
-export function Agents() {
+export function AgentsPage() {
   const agents = api.useQuery('get', LIST, { params: { query: {} } });
   const folders = api.useQuery('get', '/api/v1/folder');
   const [asked, setAsked] = useState<Asked>();

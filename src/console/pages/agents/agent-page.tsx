@@ -21,7 +21,7 @@ type AgentDetail = Schema<'WorkflowResponse'>;
 
 const BACK = { href: '/agents', name: 'Agents' };
 
-export function Agent() {
+export function AgentPage() {
   const { id = '', '*': rest = '' } = useParams<{ id: string; '*'?: string }>();
   const agent = api.useQuery('get', '/api/v1/workflow/fetch/{workflow_id}', {
     params: { path: { workflow_id: id } },

@@ -15,7 +15,7 @@ type Configuration = Schema<'TelephonyConfigurationListItem'>;
 const CONFIGURATIONS = '/api/v1/organizations/telephony-configs';
 const REFRESH_MS = 5_000;
 
-export function Telephony() {
+export function TelephonyPage() {
   const list = api.useQuery('get', CONFIGURATIONS, {}, { refetchInterval: REFRESH_MS });
   const providers = api.useQuery('get', '/api/v1/organizations/telephony-providers/metadata');
   const [isNew, setNew] = useState(false);
