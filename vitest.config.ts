@@ -32,7 +32,9 @@ const waits = [
   'test/e2e/stored-version.test.ts',
   'test/e2e/webhook-proof.test.ts',
 ];
-const calls = ['test/e2e/*.test.ts', 'test/console/*{page,board,steps,frame,talk}*.test.ts'];
+const calls = ['test/e2e/*.test.ts'];
+/** Pages of the console in a browser, at one gateway. */
+const pages = ['test/console/*{page,board,steps,frame,talk}*.test.ts'];
 /** A test that fails there is tried once more, and listed by its name. */
 const isCI = Boolean(process.env['CI']);
 const notNow = leftOut();
@@ -55,7 +57,7 @@ export default defineConfig({
           name: 'unit',
           globalSetup: 'test/store/kept-folders.ts',
           include: ['test/**/*.test.ts'],
-          exclude: [...waits, ...calls, ...measures, 'test/oracles/**', ...notNow],
+          exclude: [...waits, ...calls, ...pages, ...measures, 'test/oracles/**', ...notNow],
           isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -84,11 +86,22 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'pages',
+          globalSetup: 'test/console/one-gateway.ts',
+          include: pages,
+          exclude: notNow,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'measures',
           include: measures,
           exclude: notNow,
           fileParallelism: false,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

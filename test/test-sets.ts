@@ -3,8 +3,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** `TEST_SET`: `full` runs everything but the pages of the console; `rest` what `npm test` leaves out, for CI, which runs both
- *  one after the other; `console` the pages of the console in a browser, whose figures need a quiet machine. */
+/** `TEST_SET`: `full` runs everything; `rest` what `npm test` leaves out, for CI, which runs both one after the other;
+ *  `console` the pages of the console alone, whose figures need a quiet machine to be as they are wanted. */
 export type TestSet = 'usual' | 'full' | 'rest' | 'console';
 
 const SETS: readonly TestSet[] = ['usual', 'full', 'rest', 'console'];
@@ -118,7 +118,7 @@ export const FULL_ONLY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Tests that drive a browser. */
-const IN_BROWSER = /from '\.\/browser\.ts'/;
+const IN_BROWSER = /from '\.\/(browser|firefox)\.ts'/;
 
 const fullOnly: readonly string[] = Object.values(FULL_ONLY).flat();
 /** What a test imports that makes more rounds in the full set. */
@@ -130,10 +130,10 @@ export function leftOut(set: TestSet = testSet()): string[] {
   const isInBrowser = (path: string): boolean =>
     path.startsWith('test/console/') && IN_BROWSER.test(textOf(path));
   if (set === 'console') return testFiles().filter((path) => !isInBrowser(path));
-  if (set === 'full') return testFiles().filter(isInBrowser);
+  if (set === 'full') return [];
   if (set === 'usual') return testFiles().filter((path) => isFullOnly(path) || isInBrowser(path));
   return testFiles().filter(
-    (path) => isInBrowser(path) || (!isFullOnly(path) && !RANDOM.test(textOf(path))),
+    (path) => !isInBrowser(path) && !isFullOnly(path) && !RANDOM.test(textOf(path)),
   );
 }
 

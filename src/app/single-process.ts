@@ -6,7 +6,7 @@ import { isHttp11 } from '../cluster/upgrade-router.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
-import { metricsOf } from '../metrics/exposition.ts';
+import { seriesOf } from '../metrics/exposition.ts';
 import { sampledMetrics } from '../metrics/metric-history.ts';
 import { registry } from '../metrics/metrics.ts';
 import type { SpeechServiceNames } from '../model/speech-services/services.ts';
@@ -64,7 +64,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
   const condition = startConditionReport(config, { store, ...reported, clock, log });
   const own = new OwnCondition(config, reported);
   const watch = new SystemWatch({
-    sample: async (names) => sampledMetrics.parse(await metricsOf(registry, new Set(names))),
+    sample: async (names) => sampledMetrics.parse(await seriesOf(registry, names)),
     notes: async () => serviceStates.all,
     condition: () => own.read(),
     clock,

@@ -2,7 +2,7 @@
 // rules over the last minutes, and says how calls find the services.
 
 import type { Log } from '../log.ts';
-import { ALERT_WINDOW_MS_MAX, watchedMetrics } from '../metrics/alert-rules.ts';
+import { ALERT_WINDOW_MS_MAX, watchedSeries } from '../metrics/alert-rules.ts';
 import { type AlertState, AlertStates } from '../metrics/alert-states.ts';
 import { MetricHistory, type SampledMetric, sumsBy } from '../metrics/metric-history.ts';
 import type { GatewayCondition } from '../model/gateway-condition.ts';
@@ -14,7 +14,7 @@ import { JobLoop } from '../std/job-loop.ts';
 const SAMPLE_MS = 30_000;
 
 interface SystemWatchDeps {
-  /** Some metrics of all processes. */
+  /** Some series of all processes. */
   sample: (names: readonly string[]) => Promise<SampledMetric[]>;
   /** What all processes know of services. */
   notes: () => Promise<ServiceNotes[]>;
@@ -36,7 +36,7 @@ export class SystemWatch {
       clock,
       everyMs: SAMPLE_MS,
       run: async () => {
-        this.#history.add(clock.monotonicMs(), await deps.sample(watchedMetrics));
+        this.#history.add(clock.monotonicMs(), await deps.sample(watchedSeries));
         this.#alerts.evaluate(this.#history, clock.now());
       },
       onError: (error) => log.warn({ err: error }, 'the alert rules were not evaluated'),

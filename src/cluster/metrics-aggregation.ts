@@ -5,7 +5,7 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Log } from '../log.ts';
-import { type MetricSample, metricsOf } from '../metrics/exposition.ts';
+import { type MetricSample, metricsOf, seriesOf } from '../metrics/exposition.ts';
 import { type SampledMetric, sampledMetrics } from '../metrics/metric-history.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { processName } from './ipc-message.ts';
@@ -13,7 +13,7 @@ import { processName } from './ipc-message.ts';
 /** Deadline of a process's reply; a process that is too busy is omitted. */
 const REPLY_MS_MAX = 1_000;
 
-/** Names of the metrics that are asked for; left out: all. */
+/** Names of the series that are asked for; left out: all. */
 const wanted = z.object({ names: z.array(z.string()).optional() });
 const metricList = z.array(z.looseObject({ name: z.string() }));
 
@@ -37,7 +37,7 @@ export async function aggregateMetrics(link: IpcChannel, processes: Processes): 
   return AggregatorRegistry.aggregate(kept).metrics();
 }
 
-/** Some metrics of this process and of those `others` that answer. */
+/** Some series of this process and of those `others` that answer. */
 export async function sampleMetrics(
   link: IpcChannel,
   processes: Processes,
@@ -70,7 +70,7 @@ async function labelled(
   registry: Registry,
   names?: readonly string[],
 ): Promise<MetricSample[]> {
-  const metrics = await metricsOf(registry, names && new Set(names));
+  const metrics = await (names === undefined ? metricsOf(registry) : seriesOf(registry, names));
   const worker = processName(address);
   return metrics.map((metric) => ({
     ...metric,

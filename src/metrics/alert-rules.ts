@@ -11,31 +11,31 @@ import {
 
 const MINUTE_MS = 60_000;
 
-/** Metrics that the rules read, without the suffixes of histograms. */
+/** Series that the rules read. */
 const METRICS = {
   callsEnded: 'patchbay_calls_ended_total',
   callsRefused: 'patchbay_calls_refused_total',
   pbxConnections: 'patchbay_pbx_connections',
   pbxOutages: 'patchbay_pbx_outages_total',
   webhooks: 'patchbay_webhooks_total',
-  responses: 'patchbay_response_seconds',
-  lateness: 'patchbay_frame_lateness_seconds',
-  services: 'patchbay_service_seconds',
+  responses: 'patchbay_response_seconds_bucket',
+  lateness: 'patchbay_frame_lateness_seconds_bucket',
+  services: 'patchbay_service_seconds_count',
   circuits: 'patchbay_service_circuit_open',
   keysFull: 'patchbay_service_key_full_total',
   events: 'patchbay_events_stored_total',
   recordings: 'patchbay_recording_lost_bytes_total',
   spool: 'patchbay_spool_oldest_seconds',
-  s3: 'patchbay_s3_seconds',
-  store: 'patchbay_store_seconds',
+  s3: 'patchbay_s3_seconds_count',
+  store: 'patchbay_store_seconds_bucket',
   redis: 'patchbay_redis_up',
   messages: 'patchbay_gateway_messages_total',
   skew: 'patchbay_clock_skew_seconds',
   fenced: 'patchbay_run_changes_fenced_total',
 } as const;
 
-/** Names of all metrics that the rules need. */
-export const watchedMetrics: readonly string[] = Object.values(METRICS);
+/** Names of all series that the rules need. */
+export const watchedSeries: readonly string[] = Object.values(METRICS);
 export const ALERT_WINDOW_MS_MAX = 10 * MINUTE_MS;
 
 type Unit = 'share' | 'seconds' | 'count' | 'bytes';
@@ -93,7 +93,7 @@ const quantile =
   ) =>
   (history: MetricHistory): Series[] => {
     const buckets = history
-      .gained(`${metric}_bucket`, minutes * MINUTE_MS)
+      .gained(metric, minutes * MINUTE_MS)
       .filter(({ labels }) => where(labels));
     return sumsBy(buckets, by).map(({ labels }) => {
       const own = buckets.filter((each) => by.every((name) => each.labels[name] === labels[name]));
@@ -210,7 +210,7 @@ export const alertRules: readonly AlertRule[] = [
     severity: 'page',
     text: 'A service fails more than 10 % of its requests',
     forMs: 5 * MINUTE_MS,
-    measure: share(`${METRICS.services}_count`, 10, {
+    measure: share(METRICS.services, 10, {
       by: ['kind', 'service'],
       counts: ({ kind }) => kind !== 'llm-prepare',
       where: ({ result }) => result !== 'ok',
@@ -271,7 +271,7 @@ export const alertRules: readonly AlertRule[] = [
     severity: 'warn',
     text: 'More than 10 % of the requests to S3 fail',
     forMs: 3 * MINUTE_MS,
-    measure: share(`${METRICS.s3}_count`, 5, {
+    measure: share(METRICS.s3, 5, {
       where: ({ result = '' }) => S3_FAULTS.test(result),
     }),
     bound: { above: 0.1 },

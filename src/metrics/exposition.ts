@@ -14,15 +14,26 @@ export async function metricsText(from: Registry): Promise<string> {
   return `${texts.join('\n\n')}\n`;
 }
 
-/** The metrics of a registry, read in pieces between which calls run. `names`: which. Default: all. */
-export async function metricsOf(
-  from: Registry,
-  names?: ReadonlySet<string>,
-): Promise<MetricSample[]> {
-  const all = await inPieces(from, async (name) =>
-    names === undefined || names.has(name) ? from.getSingleMetric(name)?.get() : undefined,
-  );
+/** The metrics of a registry, read in pieces between which calls run. */
+export async function metricsOf(from: Registry): Promise<MetricSample[]> {
+  const all = await inPieces(from, async (name) => from.getSingleMetric(name)?.get());
   return all.filter((metric) => metric !== undefined);
+}
+
+/** Some series of a registry by their names in Prometheus, such as `x_total` and `x_seconds_count`. */
+export async function seriesOf(from: Registry, names: readonly string[]): Promise<MetricSample[]> {
+  const wanted = new Set(names);
+  const metrics = new Set(names.map((name) => name.replace(/_(bucket|count|sum)$/, '')));
+  const all = await inPieces(from, async (name) =>
+    metrics.has(name) || wanted.has(name) ? from.getSingleMetric(name)?.get() : undefined,
+  );
+  return all.flatMap((metric) => {
+    if (metric === undefined) return [];
+    const values = metric.values.filter(
+      (each) => !('metricName' in each) || wanted.has(String(each.metricName)),
+    );
+    return [{ ...metric, values }];
+  });
 }
 
 /** The last scrape of each registry: a scrape sets some metrics and resets others, so two must not overlap. */

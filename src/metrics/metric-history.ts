@@ -58,15 +58,18 @@ export class MetricHistory {
     const byMetric = new Map<string, Series[]>();
     const gauges = new Map<string, Series[]>();
     const seen = new Set<string>();
-    for (const { name, type, values } of metrics) {
-      const isGauge = type === 'gauge';
-      for (const each of values) {
-        const metric = each.metricName ?? name;
-        const labels = textsOf(each.labels);
-        seen.add(labels['worker'] ?? ALONE);
-        const value = isGauge ? each.value : this.#gained(metric, labels, each.value);
-        push(isGauge ? gauges : byMetric, metric, { labels, value });
-      }
+    const all = metrics.flatMap(({ name, type, values }) =>
+      values.map(({ metricName: metric = name, labels, value }) => ({
+        isGauge: type === 'gauge',
+        metric,
+        labels: textsOf(labels),
+        value,
+      })),
+    );
+    for (const { isGauge, metric, labels, value } of all) {
+      seen.add(labels['worker'] ?? ALONE);
+      if (isGauge) push(gauges, metric, { labels, value });
+      else this.#addGain(byMetric, metric, { labels, value });
     }
     for (const process of seen) this.#processes.add(process);
     this.#gauges = gauges;
@@ -79,13 +82,19 @@ export class MetricHistory {
     return this.#gauges.get(metric) ?? [];
   }
 
-  /** What each series of a counter gained in the last `ms`, one entry for each sample in which it gained. */
+  /** What each series of a counter gained in the last `ms`, one entry for each sample in which it gained; those
+   *  of a histogram's buckets may be 0. */
   gained(metric: string, ms: number): Series[] {
     const untilMs = this.#gains.at(-1)?.atMs ?? 0;
     return this.#gains
       .filter(({ atMs }) => atMs > untilMs - ms)
-      .flatMap(({ byMetric }) => byMetric.get(metric) ?? [])
-      .filter(({ value }) => value > 0);
+      .flatMap(({ byMetric }) => byMetric.get(metric) ?? []);
+  }
+
+  #addGain(byMetric: Map<string, Series[]>, metric: string, { labels, value }: Series): void {
+    const gain = this.#gained(metric, labels, value);
+    // A quantile needs the empty buckets, too, for their bounds.
+    if (gain > 0 || metric.endsWith('_bucket')) push(byMetric, metric, { labels, value: gain });
   }
 
   #gained(metric: string, labels: Labels, value: number): number {

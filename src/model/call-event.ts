@@ -138,6 +138,8 @@ const body = z.discriminatedUnion('type', [
     silenceMs: z.number(),
   }),
   z.object({ type: z.literal('dtmf'), digit: z.string() }),
+  /** A client had DTMF digits sent to the far end; tones wait for the end of what is being said. */
+  z.object({ type: z.literal('digits.sent'), digits: z.string() }),
   z.object({ type: z.literal('turn.latency'), parts: turnLatency }),
   z.object({
     type: z.literal('model.usage'),

@@ -67,10 +67,24 @@ it('some metrics of all processes are samples, each labelled with its worker', a
   const registry = measured(1);
   shareMetrics(second, measured(5));
   const processes = { registry, others: [2], log: quietLog().log };
-  const sampled = await sampleMetrics(front, processes, ['calls_total', 'unknown_total']);
+  const sampled = await sampleMetrics(front, processes, [
+    'calls_total',
+    'late_count',
+    'unknown_total',
+  ]);
   expect(sampled).toEqual([
-    { name: 'calls_total', type: 'counter', values: [{ labels: { worker: '1' }, value: 1 }] },
-    { name: 'calls_total', type: 'counter', values: [{ labels: { worker: '2' }, value: 5 }] },
+    ...['1', '2'].flatMap((worker) => [
+      {
+        name: 'calls_total',
+        type: 'counter',
+        values: [{ labels: { worker }, value: worker === '1' ? 1 : 5 }],
+      },
+      {
+        name: 'late',
+        type: 'histogram',
+        values: [{ labels: { worker }, value: 1, metricName: 'late_count' }],
+      },
+    ]),
   ]);
 });
 

@@ -8,18 +8,18 @@ import { callerLines, inbound, OWN_NUMBER } from '../demo/scenario.ts';
 import { setUp } from '../demo/two-calls.ts';
 import { type FakeTwilio, startFakeTwilio } from '../fakes/twilio/fake-twilio.ts';
 import { ACCOUNT_SID, AUTH_TOKEN } from '../fakes/twilio/row.ts';
-import { expectAccessible, hasChromium, openPage, withConsole } from './browser.ts';
+import { expectAccessible, figureMax, hasChromium, openPage, withConsole } from './browser.ts';
 
 /** Calls, and changes of them in a second. */
 const CALLS = 1_000;
 const CHANGES_PER_S = 500;
-const LOAD_MS = 6_000;
+const LOAD_MS = 4_000;
 const BATCH_MS = 250;
 /** Longest time between two frames: one task and the frame it is in. */
 const FRAME_MS_MAX = 50;
 
 describe.runIf(hasChromium())('the board', () => {
-  const world = withConsole({ env: { PATCHBAY_STT: 'none' } });
+  const world = withConsole();
   let twilio: FakeTwilio;
 
   beforeAll(async () => {
@@ -104,9 +104,9 @@ describe.runIf(hasChromium())('the board', () => {
     process.stderr.write(`board: ${JSON.stringify(figures)}\n`);
     expect(await page.locator('.board-words').nth(1).innerText()).not.toBe(first);
     expect(figures.frames).toBeGreaterThan(LOAD_MS / 40);
+    // Processor time is the page's own, whatever else the machine does; the longest frame is printed alone.
     expect(figures.cpuMsOfBatch).toBeLessThan(FRAME_MS_MAX);
-    // The longest frame is printed: beside other work it is a matter of the machine, by the clock.
-    expect(figures.p99Ms).toBeLessThanOrEqual(machine.scaled(FRAME_MS_MAX));
+    expect(figures.p99Ms).toBeLessThanOrEqual(figureMax(FRAME_MS_MAX));
     await page.getByLabel('Filter').fill('agent 7');
     await page.getByText('of 1,000 calls').waitFor();
     await page.getByLabel('Filter').fill('');

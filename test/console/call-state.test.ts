@@ -55,10 +55,29 @@ describe('the state of a call', () => {
     expect(stateOf(said(0, 'Hello', { unheard_text: '' })).lines[0]).not.toHaveProperty('unheard');
   });
 
-  it('shows pressed keys as keys, with a mark', () => {
-    const { lines, marks } = stateOf(heard(2_000, '48213', 'dtmf'));
-    expect(lines).toMatchObject([{ kind: 'keys', text: '48213' }]);
-    expect(marks).toEqual([{ kind: 'keys', atMs: 2_000, name: 'Keys 48213' }]);
+  it('shows each pressed key at its time, and those of a turn as one line', () => {
+    const { lines, keys } = stateOf(
+      item('rtf-dtmf', 2_000, { digits: '4', direction: 'in' }),
+      item('rtf-dtmf', 2_400, { digits: '8', direction: 'in' }),
+      heard(2_000, '48', 'dtmf'),
+    );
+    expect(lines).toMatchObject([{ kind: 'keys', text: '48' }]);
+    expect(keys).toEqual([
+      { by: 'caller', atMs: 2_000, digits: '4' },
+      { by: 'caller', atMs: 2_400, digits: '8' },
+    ]);
+  });
+
+  it('shows keys that were sent to the far end in the lane of the agent, with a line', () => {
+    const call = stateOf(item('rtf-dtmf', 3_000, { digits: '1w#', direction: 'out' }));
+    expect(call.lines).toMatchObject([{ kind: 'sent', text: '1w#' }]);
+    expect(call.keys).toEqual([{ by: 'agent', atMs: 3_000, digits: '1w#' }]);
+    expect(transcriptText(call)).toBe('0:03.0 Keys sent: 1w#\n');
+    expect(chromeTrace(call).traceEvents.at(-1)).toMatchObject({
+      name: '1w#',
+      cat: 'keys',
+      ph: 'i',
+    });
   });
 
   it('keeps words that are not final until the final ones come, and stores no item for them', () => {

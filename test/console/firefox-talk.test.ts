@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { Page } from 'puppeteer-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../demo/api-client.ts';
-import type { Gateway } from '../demo/gateway.ts';
-import { startGateway } from './browser.ts';
+import { Gateway } from '../demo/gateway.ts';
+import { freePort } from '../fakes/free-port.ts';
 import { Firefox, hasFirefox } from './firefox.ts';
 import { channelsOf, loudS } from './talk-sound.ts';
 
@@ -24,7 +24,12 @@ describe.runIf(hasFirefox())('the first steps in Firefox', () => {
   let agentId = '';
 
   beforeAll(async () => {
-    gateway = await startGateway(folder);
+    gateway = await Gateway.start({
+      dataFolder: join(folder, 'data'),
+      logFile: join(folder, 'gateway.log'),
+      port: await freePort(),
+      env: { OPENAI_BASE_URL: '', OPENAI_API_KEY: '' },
+    });
     api = new ApiClient(gateway.url, await gateway.firstKey());
     firefox = await Firefox.start(folder);
     page = await firefox.openPage();

@@ -3,6 +3,7 @@
 
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { machine } from '../demo/machine-pace.ts';
 import { expectAccessible, hasChromium, withConsole } from './browser.ts';
 import { playedOn, tapPlayed } from './played-tap.ts';
 import { channelsOf, expectHeard, microphoneFile, SPEECH } from './talk-sound.ts';
@@ -17,6 +18,7 @@ describe.runIf(hasChromium())('the first steps', () => {
 
   it(`lead from the log-in to a talk in at most ${CLICKS_MAX} clicks`, async () => {
     const { page } = world;
+    machine.watch();
     const clicks = 1; // Of the log-in.
     await tapPlayed(page);
     await page.reload();

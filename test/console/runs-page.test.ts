@@ -1,8 +1,9 @@
 // The list of runs in a browser, with 10,000 of them: filters, pages, saved filters, and the CSV.
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import { machine } from '../demo/machine-pace.ts';
 import { definition, end, start } from '../workflow/definitions.ts';
-import { expectAccessible, hasChromium, withConsole } from './browser.ts';
+import { expectAccessible, figureMax, hasChromium, withConsole } from './browser.ts';
 import { insertRuns } from './many-runs.ts';
 
 const RUNS = 10_000;
@@ -16,6 +17,7 @@ describe.runIf(hasChromium())('the list of runs', () => {
   const shown = async () => (await rows().allInnerTexts()).map((text) => text.split('\t')[0]);
 
   beforeAll(async () => {
+    machine.watch();
     const agent = definition([start('1'), end('2')]);
     await insertRuns(world, { agent, count: RUNS });
   }, 60_000);
@@ -46,7 +48,9 @@ describe.runIf(hasChromium())('the list of runs', () => {
     );
     process.stderr.write(`console: pages of runs in ${times.join(', ')} ms\n`);
     expect(times.length).toBeGreaterThan(5);
-    expect(times.sort((one, other) => one - other)[times.length >> 2]).toBeLessThan(API_MS_MAX);
+    expect(times.sort((one, other) => one - other)[times.length >> 2]).toBeLessThan(
+      figureMax(API_MS_MAX),
+    );
   });
 
   it('filters by the form, and the address has the filters', async () => {

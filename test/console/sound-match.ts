@@ -29,18 +29,23 @@ const MOVED_CORRELATION_MIN = 0.9;
 const PROBE_MS = 200;
 /** Windows across a gap match nowhere: those on both sides of them are compared. */
 const TRANSITION = 4;
-/** How far a piece may have moved within an utterance. */
+/** How far an utterance may have moved against the one before, and a piece within an utterance. */
+const SHIFT_MS_MAX = 3_000;
 const MOVED_MS_MAX = 500;
 
 /** Both sounds at the same rate. `heard` may begin earlier or later; `original` must have been heard to its end. */
 export function matchSound(original: Int16Array, heard: Int16Array, rateHz: number): SoundMatch {
   const spoken = utterancesIn(original, rateHz);
   const heardAs: HeardUtterance[] = [];
-  let from = 0;
+  let before: HeardUtterance | undefined;
   for (const span of spoken) {
-    const utterance = new HeardUtterance({ original, heard, rateHz, span, from });
+    const range =
+      before === undefined
+        ? { from: 0, to: heard.length }
+        : around(span.start + before.lag, (SHIFT_MS_MAX * rateHz) / 1_000);
+    const utterance = new HeardUtterance({ original, heard, rateHz, span, range });
     heardAs.push(utterance);
-    from = Math.max(from, utterance.heardFrom);
+    if (utterance.matched > 0) before = utterance;
   }
   const sum = (of: (utterance: HeardUtterance) => number): number =>
     heardAs.reduce((total, utterance) => total + of(utterance), 0);
@@ -58,19 +63,20 @@ interface Span {
   end: number;
 }
 
-/** One utterance of the original, searched from a place of what was heard on. */
+/** One utterance of the original, searched in a part of what was heard. */
 class HeardUtterance {
   /** Windows. */
   loud = 0;
   matched = 0;
   /** The longest, in samples. */
   gap = 0;
+  /** How many samples later it was heard. */
+  lag: number;
   readonly #original: Int16Array;
   readonly #heard: Int16Array;
   readonly #rateHz: number;
   readonly #span: Span;
-  /** How many samples later it was heard; of the last windows that matched. */
-  #lag: number;
+  /** Of the last windows that matched. */
   readonly #lags: number[] = [];
   #silent = 0;
 
@@ -79,7 +85,7 @@ class HeardUtterance {
     heard: Int16Array;
     rateHz: number;
     span: Span;
-    from: number;
+    range: { from: number; to: number };
   }) {
     this.#original = of.original;
     this.#heard = of.heard;
@@ -87,13 +93,8 @@ class HeardUtterance {
     this.#span = of.span;
     const { start, end } = of.span;
     const probe = of.original.subarray(start, Math.min(end, start + this.#samples(PROBE_MS)));
-    this.#lag = bestPlace(probe, of.heard, { from: of.from, to: of.heard.length }).at - start;
+    this.lag = bestPlace(probe, of.heard, of.range).at - start;
     for (let at = start; at < end; at += this.#samples(HOP_MS)) this.#look(at);
-  }
-
-  /** Where it begins in what was heard; 0 if it was not. */
-  get heardFrom(): number {
-    return this.matched === 0 ? 0 : this.#span.start + this.#lag;
   }
 
   #samples(ms: number): number {
@@ -113,16 +114,16 @@ class HeardUtterance {
 
   /** Undefined: it was not heard. */
   #lagOf(window: Int16Array, at: number): number | undefined {
-    const near = bestPlace(window, this.#heard, around(at + this.#lag, 2));
+    const near = bestPlace(window, this.#heard, around(at + this.lag, 2));
     if (near.correlation >= CORRELATION_MIN) return near.at - at;
     const moved = this.#samples(MOVED_MS_MAX);
-    const far = bestPlace(window, this.#heard, around(at + this.#lag, moved));
+    const far = bestPlace(window, this.#heard, around(at + this.lag, moved));
     return far.correlation >= MOVED_CORRELATION_MIN ? far.at - at : undefined;
   }
 
   #matches(lag: number): void {
     this.matched += 1;
-    this.#lag = lag;
+    this.lag = lag;
     for (const before of this.#lags) this.gap = Math.max(this.gap, Math.abs(lag - before));
     this.#lags.push(lag);
     if (this.#lags.length > TRANSITION) this.#lags.shift();
@@ -133,7 +134,7 @@ class HeardUtterance {
     const frame = this.#samples(FRAME_MS);
     for (let at = from; at < to; at += frame) {
       const level = levelOf(this.#original.subarray(at, at + frame));
-      const start = Math.max(0, at + this.#lag);
+      const start = Math.max(0, at + this.lag);
       const heard = levelOf(this.#heard.subarray(start, start + frame));
       const isSilent = level >= LOUD && heard < level * SILENT_SHARE;
       this.#silent = isSilent ? this.#silent + frame : 0;
@@ -173,16 +174,17 @@ function bestPlace(
   { from, to }: { from: number; to: number },
 ): { at: number; correlation: number } {
   const pieceLevel = levelOf(piece) * Math.sqrt(piece.length);
-  let best = { at: Math.max(0, from), correlation: 0 };
-  for (let at = Math.max(0, from); at <= Math.min(to, sound.length - piece.length); at++) {
+  const first = Math.max(0, from);
+  let best = { at: first, correlation: 0 };
+  let energy =
+    (levelOf(sound.subarray(first, first + piece.length)) * Math.sqrt(piece.length)) ** 2;
+  for (let at = first; at <= Math.min(to, sound.length - piece.length); at++) {
     let product = 0;
-    let energy = 1;
     for (let i = 0; i < piece.length; i++) {
-      const sample = sound[at + i] as number;
-      product += (piece[i] as number) * sample;
-      energy += sample * sample;
+      product += (piece[i] as number) * (sound[at + i] as number);
     }
-    const correlation = product / (pieceLevel * Math.sqrt(energy));
+    const correlation = product / (pieceLevel * Math.sqrt(energy + 1));
+    energy += (sound[at + piece.length] ?? 0) ** 2 - (sound[at] as number) ** 2;
     if (correlation > best.correlation) best = { at, correlation };
   }
   return best;

@@ -1,20 +1,18 @@
 // The state of the system and the API keys in a browser.
 
 import { describe, expect, it } from 'vitest';
-import { databaseOf } from '../store/databases.ts';
 import { expectAccessible, hasChromium, withConsole } from './browser.ts';
 
 describe.runIf(hasChromium())('the page of the system', () => {
   const world = withConsole();
 
   it('shows the gateway, its processes, what it uses, and faults of services', async () => {
-    const { page, gateway, dataFolder } = world;
-    const client = await databaseOf(dataFolder, undefined).connect();
-    await client.query(
+    const { page, gateway, database, organizationId } = world;
+    await database.query(
       `insert into service_faults (organization_id, job, service, kind, detail, run_id, first_at, last_at)
-      select id, 'tts', 'cartesia', 'auth', 'The key is refused', 1, now(), now() from organizations`,
+      select id, 'tts', 'cartesia', 'auth', 'The key is refused', 1, now(), now() from organizations where id = $1`,
+      [organizationId],
     );
-    await client.end();
     await page.goto(`${gateway.url}/console/system`);
     const all = page.getByRole('region', { name: 'All gateways' });
     await all.getByText('answers').waitFor();

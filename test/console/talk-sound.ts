@@ -8,6 +8,7 @@ import { afterAll, expect } from 'vitest';
 import { readWav, wavHeader } from '../../src/audio/wav.ts';
 import { type ApiClient, download } from '../demo/api-client.ts';
 import { rms } from '../demo/caller.ts';
+import { machine } from '../demo/machine-pace.ts';
 import { matchSound } from './sound-match.ts';
 
 /** Rate of recordings and of the fixtures, and of Chromium's fake microphone. */
@@ -61,15 +62,21 @@ export async function channelsOf(
   };
 }
 
-/** The same words in the same order, without a gap within an utterance. */
-export function expectHeard(original: Int16Array, heard: Int16Array, what: string): void {
+/** The same words in the same order, without a gap within an utterance. `shareMin` is lower for a caller who speaks while
+ *  the agent does: the browser's echo canceller takes some of that away. */
+export function expectHeard(
+  original: Int16Array,
+  heard: Int16Array,
+  what: string,
+  { shareMin = SHARE_MIN } = {},
+): void {
   const match = matchSound(original, heard, RECORDED_HZ);
-  const { loudS, share, gapMs } = match;
-  expect(loudS, `${what}: seconds of speech`).toBeGreaterThan(LOUD_S_MIN);
-  expect(share, `${what}: share that was heard, ${JSON.stringify(match)}`).toBeGreaterThan(
-    SHARE_MIN,
-  );
-  expect(gapMs, `${what}: longest gap`).toBeLessThanOrEqual(GAP_MS_MAX);
+  const { loudS: saidS, share, gapMs } = match;
+  const figures = `${what}: ${JSON.stringify(match)}`;
+  expect(saidS, `seconds of speech, ${figures}`).toBeGreaterThan(LOUD_S_MIN);
+  expect(share, `share that was heard, ${figures}`).toBeGreaterThan(shareMin);
+  // Beside other work the page and the gateway are late themselves.
+  expect(gapMs, `longest gap, ${figures}`).toBeLessThanOrEqual(machine.scaled(GAP_MS_MAX));
 }
 
 /** Seconds that are loud, of a sound at the rate of recordings. */

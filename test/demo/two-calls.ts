@@ -35,11 +35,12 @@ export interface CallMeans {
 }
 
 /** As any client would: a key, a configuration, two agents, a number. `apiUrl` is the provider's; that of an
- *  Asterisk brings the login. */
+ *  Asterisk brings the login. `number`: the one that is called. */
 export async function setUp(
   api: ApiClient,
   apiUrl: string,
   provider: ProviderName = 'twilio',
+  number = OWN_NUMBER,
 ): Promise<Agents> {
   await api.useOwnKey('Demo');
   const configuration =
@@ -48,7 +49,7 @@ export async function setUp(
   const receiving = await api.createWorkflow(inbound.agentName, inbound.definition);
   const calling = await api.createWorkflow(outbound.agentName, outbound.definition);
   await api.addNumber(configurationId, {
-    address: OWN_NUMBER,
+    address: number,
     inbound_workflow_id: receiving.id,
     is_default_caller_id: true,
   });

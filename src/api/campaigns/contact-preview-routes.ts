@@ -25,7 +25,12 @@ const preview = z
   .object({
     columns: z.array(z.string()).describe('Names of the columns, as calls get them.'),
     rows: z
-      .array(z.object({ row: z.int(), cells: z.array(z.string()) }))
+      .array(
+        z.object({
+          row: z.int().describe('Row in the file; the header is row 1.'),
+          cells: z.array(z.string()),
+        }),
+      )
       .describe(`The first rows, ${ROWS_SHOWN_MAX} at most, with shortened cells.`),
     row_count: z.int().describe('Rows that are not blank, without the header.'),
     contact_count: z.int().describe('Rows that would be called.'),

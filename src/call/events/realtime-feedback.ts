@@ -118,6 +118,10 @@ function itemOf(body: CallEventBody, originAt: number): Item | undefined {
           },
         },
       };
+    case 'dtmf':
+      return { type: 'rtf-dtmf', payload: { digits: body.digit, direction: 'in' } };
+    case 'digits.sent':
+      return { type: 'rtf-dtmf', payload: { digits: body.digits, direction: 'out' } };
     case 'fault':
       return {
         type: 'rtf-pipeline-error',

@@ -43,6 +43,7 @@ export class DigitRequests {
       throw new GatewayError('CALL_OUT_OF_REACH');
     if (route.provider.capabilities.digitsOut === 'tones') this.#sendTones(runId, digits, route);
     else await this.#request(run.providerCallId, digits, route);
+    this.#deps.registry.session(runId)?.note({ type: 'digits.sent', digits });
   }
 
   #sendTones(runId: string, digits: string, { provider }: CallRoute): void {

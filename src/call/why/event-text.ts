@@ -25,6 +25,8 @@ function textOf(body: CallEventBody): string {
       return `The agent entered "${body.nodeName}".`;
     case 'user.turn':
       return `The caller spoke, or pressed keys (${body.source}).`;
+    case 'digits.sent':
+      return `A client sent ${body.digits.length} keys to the far end.`;
     case 'agent.said':
       return `The agent spoke for ${Math.round(body.endMs - body.startMs)} ms (${body.kind}${body.interrupted ? ', cut off' : ''}).`;
     case 'function.called':

@@ -3,7 +3,12 @@
 
 import { type CallState, isSpoken, PARTS } from './call-state.ts';
 
-const WHO: Readonly<Record<string, string>> = { caller: 'Caller', agent: 'Agent', keys: 'Keys' };
+const WHO: Readonly<Record<string, string>> = {
+  caller: 'Caller',
+  agent: 'Agent',
+  keys: 'Keys',
+  sent: 'Keys sent',
+};
 
 /** One line for each that was said: `0:07.4 Caller: on Wednesday`. Unheard words stand in brackets. */
 export function transcriptText({ lines }: Pick<CallState, 'lines'>): string {
@@ -39,6 +44,10 @@ interface TraceEvent {
 
 const LANES = { caller: 1, agent: 2, answers: 3, tools: 4, marks: 5 } as const;
 
+function moment(cat: string, lane: keyof typeof LANES, [name, atMs]: [string, number]): TraceEvent {
+  return { name, cat, ph: 'i', ts: Math.round(atMs * 1_000), pid: 1, tid: LANES[lane], s: 't' };
+}
+
 /** The call as a trace: speech, the parts of each answer, tools and marks, each in a lane of its own. */
 export function chromeTrace(call: CallState): { traceEvents: TraceEvent[] } {
   const span = (
@@ -69,17 +78,8 @@ export function chromeTrace(call: CallState): { traceEvents: TraceEvent[] } {
   const tools = call.tools.map(({ name, atMs, tookMs, request }) =>
     span('tools', [name, atMs, tookMs ?? call.lastMs - atMs], { request }),
   );
-  const marks = call.marks.map(
-    ({ kind, name, atMs }): TraceEvent => ({
-      name,
-      cat: kind,
-      ph: 'i',
-      ts: Math.round(atMs * 1_000),
-      pid: 1,
-      tid: LANES.marks,
-      s: 't',
-    }),
-  );
+  const marks = call.marks.map(({ kind, name, atMs }) => moment(kind, 'marks', [name, atMs]));
+  const keys = call.keys.map(({ by, atMs, digits }) => moment('keys', by, [digits, atMs]));
   const names = Object.entries(LANES).map(
     ([name, tid]): TraceEvent => ({
       name: 'thread_name',
@@ -91,5 +91,5 @@ export function chromeTrace(call: CallState): { traceEvents: TraceEvent[] } {
       args: { name },
     }),
   );
-  return { traceEvents: [...names, ...speech, ...answers, ...tools, ...marks] };
+  return { traceEvents: [...names, ...speech, ...answers, ...tools, ...marks, ...keys] };
 }

@@ -34,7 +34,7 @@ export function CallGraph({
   return (
     <>
       <p className="here" aria-live="polite">
-        {here === undefined ? 'No node entered yet' : `At ${here.name}`}
+        {here === undefined ? 'No node entered yet' : `Node: ${here.name}`}
       </p>
       {definition === undefined ? (
         <ol className="path-list" aria-label="Path of the call">
@@ -45,7 +45,7 @@ export function CallGraph({
           ))}
         </ol>
       ) : (
-        <GraphView definition={definition} path={path} height={260} />
+        <GraphView definition={definition} path={path} height={420} />
       )}
     </>
   );

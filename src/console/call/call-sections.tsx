@@ -38,12 +38,12 @@ export function Answers({ call: { answers }, onSeek }: SectionProps) {
   const [middle, slow] = [percentile(totals, 0.5), percentile(totals, 0.95)];
   const columns: Column<Answer>[] = [
     { name: 'At', cell: ({ fromMs }) => <Moment atMs={fromMs} onSeek={onSeek} /> },
+    { name: 'Total, ms', isNumber: true, cell: ({ totalMs }) => <b>{ms(totalMs)}</b> },
     ...PARTS.map((part) => ({
       name: part,
       isNumber: true,
       cell: ({ parts }: Answer) => <span title={PART_NAMES[part]}>{ms(parts[part])}</span>,
     })),
-    { name: 'Total, ms', isNumber: true, cell: ({ totalMs }) => <b>{ms(totalMs)}</b> },
   ];
   return (
     <Section title="Answers">
@@ -184,7 +184,7 @@ export function Usage({ run }: { run: Run }) {
   const facts = ['llm', 'tts', 'stt'].flatMap((job) =>
     Object.entries((usage?.[job] ?? {}) as Record<string, unknown>).map(
       ([service, figures]) =>
-        [`${job}: ${service.replace('|||', ' ')}`, shown(flat(figures))] as const,
+        [`${job}: ${service.replace('|||', ' ')}`, shown(flat(figures, job))] as const,
     ),
   );
   const dollars = cost?.['total_cost_usd'];
@@ -201,8 +201,13 @@ export function Usage({ run }: { run: Run }) {
   );
 }
 
+/** What a figure of a service counts that stands alone. */
+const UNITS: Readonly<Record<string, string>> = { tts: 'characters', stt: 'seconds' };
+
 /** `{ prompt_tokens: 12 }` as `12 prompt tokens`. */
-function flat(figures: unknown): unknown {
+function flat(figures: unknown, job: string): unknown {
+  if (typeof figures === 'number')
+    return `${formatNumber(Math.round(figures))} ${UNITS[job] ?? ''}`.trim();
   if (typeof figures !== 'object' || figures === null) return figures;
   return Object.entries(figures).map(([name, value]) => `${String(value)} ${words(name)}`);
 }
@@ -239,7 +244,7 @@ export function Deliveries({ runId }: { runId: string }) {
               ]}
               rows={deliveries}
               keyOf={({ id }) => id}
-              empty="No webhook was sent for this call: the agent has no webhook node, or the call goes on."
+              empty="No webhook was sent: the agent has no webhook node that is on."
             />
             {total > deliveries.length && (
               <p className="hint">

@@ -7,16 +7,16 @@ import { type CallItem, numberIn, stringIn } from './call-items.ts';
 /** Items in the page at most: a call of some hours. Later ones are counted only. */
 export const ITEMS_MAX = 20_000;
 
-export type MarkKind = 'node' | 'keys' | 'interruption' | 'tool' | 'fault';
+export type MarkKind = 'node' | 'interruption' | 'tool' | 'fault';
 
 /** One row of the transcript: words of a side, or something that happened. */
 export interface Line {
   /** Number of the row, in the order of arrival. */
   id: number;
-  kind: 'caller' | 'agent' | MarkKind;
+  kind: 'caller' | 'agent' | 'keys' | 'sent' | MarkKind;
   atMs: number;
   endMs: number;
-  /** What was said, as far as the caller has heard it; pressed keys; or what happened. */
+  /** What was said, as far as the caller has heard it; keys that were pressed or sent; or what happened. */
   text: string;
   /** What an interrupted agent was about to say and the caller did not hear. */
   unheard?: string;
@@ -27,6 +27,13 @@ export interface Mark {
   kind: MarkKind;
   atMs: number;
   name: string;
+}
+
+/** DTMF digits: one that the caller pressed, or those that a client had sent in the agent's place. */
+export interface Keys {
+  by: 'caller' | 'agent';
+  atMs: number;
+  digits: string;
 }
 
 export const PARTS = ['wait', 'stt', 'llm', 'tts', 'gateway'] as const;
@@ -76,6 +83,7 @@ export interface CallState {
   lines: readonly Line[];
   entered: readonly Entered[];
   marks: readonly Mark[];
+  keys: readonly Keys[];
   answers: readonly Answer[];
   tools: readonly Tool[];
   faults: readonly Fault[];
@@ -94,6 +102,7 @@ export const emptyCall: CallState = {
   lines: [],
   entered: [],
   marks: [],
+  keys: [],
   answers: [],
   tools: [],
   faults: [],
@@ -116,6 +125,7 @@ export function withItems(state: CallState, items: readonly CallItem[]): CallSta
     lines: [...state.lines],
     entered: [...state.entered],
     marks: [...state.marks],
+    keys: [...state.keys],
     answers: [...state.answers],
     tools: [...state.tools],
     faults: [...state.faults],
@@ -159,6 +169,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'rtf-node-transition': addNode,
   'rtf-latency-measured': addAnswer,
   'rtf-interruption': addInterruption,
+  'rtf-dtmf': addKeys,
   'rtf-function-call-start': addTool,
   'rtf-function-call-end': endTool,
   'rtf-pipeline-error': addFault,
@@ -169,12 +180,17 @@ function addCaller(draft: Draft, { payload }: CallItem, atMs: number): void {
   draft.interim = '';
   const text = stringIn(payload['text']) ?? '';
   const endMs = numberIn(payload['end_ms']) ?? atMs;
-  if (payload['source'] === 'dtmf') {
-    draft.marks.push({ kind: 'keys', atMs, name: `Keys ${text}` });
-    addLine(draft, { kind: 'keys', atMs, endMs, text });
-    return;
-  }
-  addLine(draft, { kind: 'caller', atMs, endMs, text });
+  const kind = payload['source'] === 'dtmf' ? 'keys' : 'caller';
+  addLine(draft, { kind, atMs, endMs, text });
+}
+
+/** The caller's digits stand in the transcript once they are a turn: together, as the agent understood them. */
+function addKeys(draft: Draft, { payload }: CallItem, atMs: number): void {
+  const digits = stringIn(payload['digits']);
+  if (digits === undefined) return;
+  const isSent = payload['direction'] === 'out';
+  draft.keys.push({ by: isSent ? 'agent' : 'caller', atMs, digits });
+  if (isSent) addLine(draft, { kind: 'sent', atMs, endMs: atMs, text: digits });
 }
 
 function addAgent(draft: Draft, { payload }: CallItem, atMs: number): void {
@@ -280,7 +296,7 @@ export function lineAt({ lines }: Pick<CallState, 'lines'>, atMs: number): Line 
 }
 
 export function isSpoken({ kind }: Pick<Line, 'kind'>): boolean {
-  return kind === 'caller' || kind === 'agent' || kind === 'keys';
+  return kind === 'caller' || kind === 'agent' || kind === 'keys' || kind === 'sent';
 }
 
 /** The smallest value that is at least as large as `share` of all; undefined without any. */

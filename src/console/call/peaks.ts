@@ -18,9 +18,10 @@ export interface Peaks {
   values: Int8Array;
 }
 
-/** Peaks of a part of the recording. `data` is null for a call without a recording. */
+/** Peaks of a part of the recording. `data` is null for a live call that has none yet. */
 export function usePeaks({
   path,
+  hasSound,
   isLive,
   fromMs,
   toMs,
@@ -28,6 +29,8 @@ export function usePeaks({
 }: {
   /** `/api/v1/workflow/{workflow_id}/runs/{run_id}`. */
   path: string;
+  /** False for a call without a recording: nothing is asked. */
+  hasSound: boolean;
   isLive: boolean;
   fromMs: number;
   /** Undefined: to the end. */
@@ -39,7 +42,7 @@ export function usePeaks({
   return useQuery({
     queryKey: ['peaks', address],
     queryFn: ({ signal }) => read(address, signal),
-    enabled: bins > 0,
+    enabled: hasSound && bins > 0,
     placeholderData: keepPreviousData,
     gcTime: KEPT_MS,
     refetchInterval: isLive ? LIVE_MS : false,

@@ -4,7 +4,7 @@ import { type MouseEvent, useEffect, useMemo, useRef, useState } from 'react';
 import { formatDuration } from '../format.ts';
 import { THEME_CHANGED } from '../theme.ts';
 import { formatMoment } from './call-export.ts';
-import { type CallState, PARTS, percentile } from './call-state.ts';
+import { type CallState, type Keys, PARTS, percentile } from './call-state.ts';
 import { usePeaks } from './peaks.ts';
 import { type Playhead, useAtPlayhead } from './playhead.ts';
 import {
@@ -23,7 +23,10 @@ const FOLLOWED_MS = 60_000;
 const AXIS_MS_MIN = 5_000;
 const VIEW_MS_MIN = 1_000;
 const ZOOM_STEP = 2;
+const SLIDER_MS = 100;
 const BINS_MAX = 2_000;
+/** Where the moment stands in a zoomed view that was moved to it. */
+const PAGED_SHARE = 0.1;
 
 export interface TimelineProps {
   /** `/api/v1/workflow/{workflow_id}/runs/{run_id}`. */
@@ -31,6 +34,8 @@ export interface TimelineProps {
   call: CallState;
   playhead: Playhead;
   isLive: boolean;
+  /** There is a recording, or the call goes on. */
+  hasSound: boolean;
   /** Media time up to which the call is known. */
   endMs: number;
   /** Moves to a moment; `isPlayed`: and plays from there. */
@@ -39,17 +44,19 @@ export interface TimelineProps {
 }
 
 export function Timeline(props: TimelineProps) {
-  const { path, call, playhead, isLive, endMs, onSeek, onDuration } = props;
+  const { path, call, playhead, isLive, hasSound, endMs, onSeek, onDuration } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(canvas);
   const [zoomed, setZoomed] = useState<View>();
   const isFollowing = useAtPlayhead(playhead, (atMs) => atMs === undefined) && isLive;
   const view = useMemo(
-    () => zoomed ?? wholeView({ endMs, isFollowing }),
+    () => shownView({ zoomed, endMs, isFollowing }),
     [zoomed, endMs, isFollowing],
   );
+  usePaging(playhead, { zoomed, setZoomed, endMs });
   const { data: peaks, error } = usePeaks({
     path,
+    hasSound,
     isLive,
     fromMs: Math.floor(view.fromMs / 1_000) * 1_000,
     toMs: zoomed === undefined ? undefined : Math.ceil(view.toMs),
@@ -62,7 +69,11 @@ export function Timeline(props: TimelineProps) {
     setZoomed(zoomedView(view, { factor, aroundMs, endMs }));
   useWheel(canvas, {
     zoom: (factor, x) => zoom(factor, msAt(x, { width, view })),
-    pan: (px) => zoomed && setZoomed(movedView(zoomed, (px / width) * spanOf(zoomed), endMs)),
+    pan: (px) => {
+      if (zoomed === undefined) return;
+      if (isFollowing) playhead.set(endMs);
+      setZoomed(movedView(view, (px / width) * spanOf(view), endMs));
+    },
   });
   const seekAt = ({ nativeEvent: { offsetX } }: MouseEvent) =>
     onSeek(Math.min(endMs, Math.max(0, msAt(offsetX, { width, view }))), true);
@@ -100,7 +111,7 @@ export function Timeline(props: TimelineProps) {
           </button>
         </div>
       </div>
-      {peaks === null && !isLive && (
+      {!hasSound && (
         <p className="hint">This call has no recording: the bands show who spoke when.</p>
       )}
       {error !== null && <p className="field-error">No waveform: {error.message}</p>}
@@ -113,7 +124,9 @@ function Slider({
   endMs,
   onSeek,
 }: Pick<TimelineProps, 'playhead' | 'endMs'> & { onSeek: (atMs: number) => void }) {
-  const atMs = useAtPlayhead(playhead, (at) => (at === undefined ? endMs : Math.floor(at)));
+  const atMs = useAtPlayhead(playhead, (at) =>
+    at === undefined ? Math.ceil(endMs) : Math.floor(at),
+  );
   return (
     <input
       type="range"
@@ -121,8 +134,8 @@ function Slider({
       aria-label="Position in the call"
       aria-valuetext={formatMoment(atMs)}
       min={0}
-      max={Math.ceil(endMs)}
-      step={100}
+      max={Math.ceil(endMs / SLIDER_MS) * SLIDER_MS}
+      step={SLIDER_MS}
       value={atMs}
       onChange={({ target }) => onSeek(Number(target.value))}
     />
@@ -137,6 +150,9 @@ function Legend() {
           <b>{letter}</b> {kind}
         </span>
       ))}
+      <span className="legend" data-kind="keys">
+        <b>5</b> keys
+      </span>
       {PARTS.map((part) => (
         <span key={part} className="legend" data-part={part} title={PART_NAMES[part]}>
           <i aria-hidden="true" /> {part}
@@ -146,7 +162,17 @@ function Legend() {
   );
 }
 
-function wholeView({ endMs, isFollowing }: { endMs: number; isFollowing: boolean }): View {
+/** A live call that is followed is shown at its end, zoomed or not. */
+function shownView({
+  zoomed,
+  endMs,
+  isFollowing,
+}: {
+  zoomed: View | undefined;
+  endMs: number;
+  isFollowing: boolean;
+}): View {
+  if (zoomed !== undefined) return isFollowing ? movedView(zoomed, endMs, endMs) : zoomed;
   const toMs = Math.max(AXIS_MS_MIN, endMs);
   return { fromMs: isFollowing ? Math.max(0, toMs - FOLLOWED_MS) : 0, toMs };
 }
@@ -172,6 +198,30 @@ function movedView(view: View, byMs: number, endMs: number): View {
   const span = spanOf(view);
   const fromMs = Math.min(endMs - span, Math.max(0, view.fromMs + byMs));
   return { fromMs, toMs: fromMs + span };
+}
+
+/** Moves a zoomed view to the moment of the page when that leaves it: the recording plays on, or a line was chosen. */
+function usePaging(
+  playhead: Playhead,
+  state: {
+    zoomed: View | undefined;
+    setZoomed: (view: View) => void;
+    endMs: number;
+  },
+): void {
+  const latest = useRef(state);
+  latest.current = state;
+  useEffect(
+    () =>
+      playhead.subscribe(() => {
+        const { atMs } = playhead;
+        const { zoomed, setZoomed, endMs } = latest.current;
+        if (atMs === undefined || zoomed === undefined) return;
+        if (atMs >= zoomed.fromMs && atMs <= zoomed.toMs) return;
+        setZoomed(movedView(zoomed, atMs - PAGED_SHARE * spanOf(zoomed) - zoomed.fromMs, endMs));
+      }),
+    [playhead],
+  );
 }
 
 function useWidth(canvas: React.RefObject<HTMLCanvasElement | null>): number {
@@ -260,14 +310,16 @@ function useWheel(
 
 function summaryOf(call: CallState, endMs: number): string {
   const count = (kind: string): number => call.lines.filter((line) => line.kind === kind).length;
+  const digits = (side: Keys['by']): number =>
+    call.keys.reduce((sum, keys) => sum + (keys.by === side ? keys.digits.length : 0), 0);
   const middle = percentile(
     call.answers.map(({ totalMs }) => totalMs),
     0.5,
   );
   return [
     `Waveform of ${formatDuration(endMs)}:`,
-    `the caller speaks ${count('caller')} times and presses keys ${count('keys')} times,`,
-    `the agent speaks ${count('agent')} times;`,
+    `the caller speaks ${count('caller')} times and presses ${digits('caller')} keys,`,
+    `the agent speaks ${count('agent')} times and ${digits('agent')} keys are sent;`,
     `${call.entered.length} nodes, ${count('interruption')} interruptions,`,
     `${call.tools.length} tools, ${call.faults.length} faults`,
     middle === undefined ? '' : `; answers after ${formatDuration(middle)} in the middle`,

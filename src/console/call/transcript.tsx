@@ -9,6 +9,7 @@ const NAMES: Readonly<Record<Line['kind'], string>> = {
   caller: 'Caller',
   agent: 'Agent',
   keys: 'Keys',
+  sent: 'Keys sent',
   node: 'Node',
   interruption: 'Interruption',
   tool: 'Tool',

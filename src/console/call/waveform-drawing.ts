@@ -1,7 +1,7 @@
 // Draws a call on a canvas, everything on one axis of media time: both channels of the recording, marks, the wait for
 // each answer by its parts, tools, and the moment of the page. No state, no React.
 
-import type { CallState, Mark, MarkKind, Part } from './call-state.ts';
+import type { CallState, Keys, Mark, MarkKind, Part } from './call-state.ts';
 import { PARTS } from './call-state.ts';
 import type { Peaks } from './peaks.ts';
 
@@ -25,7 +25,7 @@ export interface Scene {
   /** In CSS pixels. */
   width: number;
   view: View;
-  call: Pick<CallState, 'lines' | 'marks' | 'answers' | 'tools' | 'lastMs'>;
+  call: Pick<CallState, 'lines' | 'marks' | 'keys' | 'answers' | 'tools' | 'lastMs'>;
   peaks: Peaks | null | undefined;
   playheadMs: number;
   /** Colour by the name of a custom property: `--caller`. */
@@ -51,14 +51,12 @@ const PART_COLOURS: Readonly<Record<Part, string>> = {
 };
 export const MARK_LETTERS: Readonly<Record<MarkKind, string>> = {
   node: 'N',
-  keys: 'K',
   interruption: 'I',
   tool: 'T',
   fault: 'F',
 };
 const MARK_COLOURS: Readonly<Record<MarkKind, string>> = {
   node: '--good',
-  keys: '--caller',
   interruption: '--warn',
   tool: '--accent',
   fault: '--bad',
@@ -67,6 +65,8 @@ const MARK_COLOURS: Readonly<Record<MarkKind, string>> = {
 const TICK_PX_MIN = 70;
 const TICKS_MS = [100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5];
 const LETTER_PX = 14;
+/** Height and smallest width of a pressed key. */
+const KEY_PX = 15;
 /** Sample values are divided by 256 on the wire. */
 const PEAK_MAX = 128;
 
@@ -88,7 +88,10 @@ export function draw(context: Context, scene: Scene): void {
   drawAnswers(context, scene);
   drawTools(context, scene);
   drawMarks(context, scene);
-  const x = Math.min(width - 1, Math.max(1, xOf(scene.playheadMs, scene)));
+  drawKeys(context, scene);
+  const at = xOf(scene.playheadMs, scene);
+  if (at < -1 || at > width + 1) return; // The moment is outside the view.
+  const x = Math.min(width - 1, Math.max(1, at));
   context.fillStyle = colour('--text');
   context.fillRect(x - 0.75, 0, 1.5, CANVAS_HEIGHT);
 }
@@ -119,15 +122,18 @@ function drawLane(context: Context, scene: Scene, who: 'caller' | 'agent'): void
   const { top, height } = ROWS[who];
   context.fillStyle = colour(`--${who}-back`);
   for (const { kind, atMs, endMs } of call.lines) {
-    const side = kind === 'keys' ? 'caller' : kind;
-    if (side === who) fillSpan(context, scene, { fromMs: atMs, toMs: endMs, row: ROWS[who] });
+    if (kind === who) fillSpan(context, scene, { fromMs: atMs, toMs: endMs, row: ROWS[who] });
   }
   const middle = top + height / 2;
   context.fillStyle = colour('--line-strong');
   context.fillRect(0, middle, width, 0.5);
   context.fillStyle = colour(`--${who}`);
   if (peaks) drawPeaks(context, scene, { peaks, who });
-  context.fillText(who === 'caller' ? 'Caller' : 'Agent', 4, top + 9);
+  const name = who === 'caller' ? 'Caller' : 'Agent';
+  context.fillStyle = colour('--surface');
+  context.fillRect(0, top, context.measureText(name).width + 8, 17);
+  context.fillStyle = colour(`--${who}`);
+  context.fillText(name, 4, top + 9);
 }
 
 function drawPeaks(
@@ -237,6 +243,49 @@ function drawMarks(context: Context, scene: Scene): void {
     free = x + LETTER_PX;
     context.fillText(MARK_LETTERS[kind], Math.max(0, x - 4), top + height / 2);
   }
+}
+
+/** Each key in the lane of its side; those too close to stand apart share a box. */
+function drawKeys(context: Context, scene: Scene): void {
+  for (const by of ['caller', 'agent'] as const) {
+    let box: { x: number; digits: string } | undefined;
+    for (const { atMs, digits } of scene.call.keys.filter((keys) => keys.by === by)) {
+      const x = xOf(atMs, scene);
+      if (box !== undefined && x < box.x + keysWidth(context, box.digits)) {
+        box.digits += digits;
+        continue;
+      }
+      if (box !== undefined) drawBox(context, scene, { by, ...box });
+      box = { x, digits };
+    }
+    if (box !== undefined) drawBox(context, scene, { by, ...box });
+  }
+}
+
+function keysWidth(context: Context, digits: string): number {
+  return Math.max(KEY_PX, context.measureText(digits).width + 6);
+}
+
+function drawBox(
+  context: Context,
+  { colour, width: sceneWidth }: Scene,
+  { by, x, digits }: { by: Keys['by']; x: number; digits: string },
+): void {
+  const width = keysWidth(context, digits);
+  if (x < -width || x > sceneWidth) return;
+  const { top, height } = ROWS[by];
+  const left = Math.min(Math.max(0, x), sceneWidth - width - 1);
+  const boxTop = top + height - KEY_PX - 2;
+  context.fillStyle = colour('--surface');
+  context.fillRect(left, boxTop, width, KEY_PX);
+  context.strokeStyle = colour(`--${by}`);
+  context.strokeRect(left + 0.5, boxTop + 0.5, width - 1, KEY_PX - 1);
+  context.fillStyle = colour(`--${by}`);
+  context.fillText(
+    digits,
+    left + (width - context.measureText(digits).width) / 2,
+    boxTop + KEY_PX / 2 + 0.5,
+  );
 }
 
 function byTime(one: Mark, other: Mark): number {

@@ -60,7 +60,7 @@ function Finding({ finding, onSeek }: { finding: Found; onSeek: (atMs: number) =
         </button>
       )}
       {advice.length > 0 && (
-        <ul className="advice">
+        <ul className="why-advice">
           {advice.map((text) => (
             <li key={text}>{text}</li>
           ))}

@@ -1,4 +1,4 @@
-// An agent's graph to look at: its nodes from left to right, and the path of a call in it. Loaded lazily (`GraphView`),
+// An agent's graph to look at: its nodes from top to bottom, and the path of a call in it. Loaded lazily (`GraphView`),
 // since xyflow and dagre are as large as the rest of the console.
 
 import {
@@ -24,10 +24,10 @@ interface Shown extends Record<string, unknown> {
 }
 
 const nodeTypes = { agent: AgentNode };
-/** A page scrolls over the graph; it is zoomed by its buttons, or with Ctrl. */
 /** Characters of an edge's name that fit between two nodes; the list has the whole. */
-const LABEL_MAX = 20;
-const FIT = { padding: 0.08, maxZoom: 1 };
+const LABEL_MAX = 24;
+/** Smaller text cannot be read: of a larger graph a part is shown. */
+const FIT = { padding: 0.06, minZoom: 0.45, maxZoom: 1 };
 
 export function AgentGraph({ definition, path, onSelect, selected }: GraphProps) {
   const places = useMemo(
@@ -53,17 +53,16 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       connectable: false,
     };
   });
-  const edges = definition.edges.map(({ id, source, target, data }): Edge => {
+  const edges = bundled(definition.edges).map(({ id, source, target, name }): Edge => {
     const isTaken = path?.taken.has(`${source}>${target}`) === true;
     const isLast = path?.last === `${source}>${target}`;
-    const name = data?.label;
     return {
       id,
       source,
       target,
       animated: isLast,
       className: isTaken ? 'taken' : '',
-      ...(name === undefined ? {} : { label: shortened(name) }),
+      ...(name === '' ? {} : { label: name }),
     };
   });
   return (
@@ -74,6 +73,7 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       fitView
       fitViewOptions={FIT}
       minZoom={0.2}
+      // A page scrolls over the graph; it is zoomed by its buttons, or with Ctrl.
       preventScrolling={false}
       zoomOnScroll={false}
       nodesFocusable={onSelect !== undefined}
@@ -86,6 +86,25 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       <Controls showInteractive={false} />
     </ReactFlow>
   );
+}
+
+/** One edge for all that lead from a node to the same other: their names would cover each other. */
+function bundled(edges: GraphProps['definition']['edges']) {
+  const bundles = new Map<
+    string,
+    { id: string; source: string; target: string; names: string[] }
+  >();
+  for (const { id, source, target, data } of edges) {
+    const key = `${source}>${target}`;
+    const bundle = bundles.get(key) ?? { id, source, target, names: [] };
+    bundles.set(key, bundle);
+    if (data?.label) bundle.names.push(data.label);
+  }
+  return [...bundles.values()].map(({ names, ...edge }) => {
+    const [first = '', ...others] = names;
+    const more = others.length === 0 ? '' : ` +${others.length}`;
+    return { ...edge, name: `${shortened(first)}${more}` };
+  });
 }
 
 function shortened(name: string): string {
@@ -102,14 +121,14 @@ function AgentNode({ data: { name, type, visits, isHere } }: NodeProps<Node<Show
   const state = isHere ? 'here' : visits > 0 ? 'been' : 'none';
   return (
     <div className="agent-node" data-state={state}>
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle type="target" position={Position.Top} isConnectable={false} />
       <strong>{name}</strong>
       <span>
         {type}
         {visits > 1 && ` · ${visits} times`}
         {isHere && ' · here'}
       </span>
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="source" position={Position.Bottom} isConnectable={false} />
     </div>
   );
 }

@@ -1,12 +1,12 @@
-// Positions of an agent's nodes from left to right, by dagre. Graphs of 60 nodes take less than 5 ms.
+// Positions of an agent's nodes from top to bottom, by dagre: conversations are longer than they are wide. Graphs of 60 nodes take less than 5 ms.
 
 import { graphlib, layout } from '@dagrejs/dagre';
 
 export const NODE_WIDTH = 200;
-export const NODE_HEIGHT = 64;
+export const NODE_HEIGHT = 50;
 /** Room for the name of an edge. */
-const GAP_BETWEEN_RANKS = 150;
-const GAP_IN_RANK = 28;
+const GAP_BETWEEN_RANKS = 46;
+const GAP_IN_RANK = 36;
 
 export interface Place {
   x: number;
@@ -19,7 +19,7 @@ export function placed(
   edges: readonly { source: string; target: string }[],
 ): ReadonlyMap<string, Place> {
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: 'LR', ranksep: GAP_BETWEEN_RANKS, nodesep: GAP_IN_RANK });
+  graph.setGraph({ rankdir: 'TB', ranksep: GAP_BETWEEN_RANKS, nodesep: GAP_IN_RANK });
   graph.setDefaultEdgeLabel(() => ({}));
   const known = new Set(ids);
   for (const id of ids) graph.setNode(id, { width: NODE_WIDTH, height: NODE_HEIGHT });

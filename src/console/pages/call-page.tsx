@@ -67,6 +67,7 @@ interface CallViewProps {
 
 function CallView({ address, path, run, call, stream }: CallViewProps) {
   const isLive = !run.is_completed && !call.isOver;
+  const isChat = run.mode === 'textchat';
   const playhead = useMemo(() => new Playhead(), []);
   const player = usePlayer(playhead);
   const seek = useSeek(playhead, player, run.recording_url !== null);
@@ -78,7 +79,7 @@ function CallView({ address, path, run, call, stream }: CallViewProps) {
       back={{ href: '/runs', name: 'Runs' }}
       actions={
         <>
-          {isLive && <LiveActions run={address} />}
+          {isLive && !isChat && <LiveActions run={address} />}
           <ExportMenu run={address} call={call} recordingUrl={recordingUrl} />
         </>
       }
@@ -98,16 +99,18 @@ function CallView({ address, path, run, call, stream }: CallViewProps) {
           <Section title="Path">
             <CallGraph run={run} call={call} playhead={playhead} />
           </Section>
-          <Section title="Sound">
-            <Sound {...{ path, call, playhead, player, isLive, seek }} url={recordingUrl} />
-          </Section>
+          {!isChat && (
+            <Section title="Sound">
+              <Sound {...{ path, call, playhead, player, isLive, seek }} url={recordingUrl} />
+            </Section>
+          )}
         </div>
         <Section title="Transcript">
           <Transcript {...{ call, playhead, isLive }} onSeek={show} />
         </Section>
       </div>
       <Faults call={call} onSeek={show} />
-      <Answers call={call} onSeek={show} />
+      {!isChat && <Answers call={call} onSeek={show} />}
       <Tools call={call} onSeek={show} />
       <Values run={run} />
       <Usage run={run} />
@@ -134,7 +137,13 @@ function Sound({ seek, url, player, ...shared }: SoundProps) {
   const { playhead, isLive } = shared;
   return (
     <>
-      <Timeline {...shared} endMs={endMs} onSeek={seek} onDuration={setDurationMs} />
+      <Timeline
+        {...shared}
+        hasSound={isLive || url !== null}
+        endMs={endMs}
+        onSeek={seek}
+        onDuration={setDurationMs}
+      />
       <PlayerBar {...{ player, playhead, endMs, isLive, url }} />
     </>
   );
@@ -169,7 +178,7 @@ function Header(props: HeaderProps) {
           ['Direction', run.call_type],
           ['From', text('caller_number')],
           ['To', text('called_number')],
-          ['Provider', run.mode],
+          ['Provider', run.mode === 'textchat' ? 'text chat' : run.mode],
           ['Began', formatTime(run.started_at ?? run.created_at)],
           ['Length', duration],
           ['Result', run.disposition === null ? undefined : words(run.disposition)],

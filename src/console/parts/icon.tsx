@@ -7,7 +7,7 @@ const PATHS = {
   alert: 'M12 3l10 18H2L12 3ZM12 10v5M12 18v.5',
   info: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM12 11v5M12 7.5v.5',
   close: 'M5 5l14 14M19 5L5 19',
-  more: 'M5 12h.01M12 12h.01M19 12h.01',
+  more: 'M4.5 12h1M11.5 12h1M18.5 12h1',
   live: 'M4 12h3l2-6 4 13 3-9 1 2h3',
   runs: 'M4 6h10M4 12h16M4 18h13M19 4v4M17 6h4',
   agents:

@@ -116,7 +116,7 @@ export function Table<Row>({
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map(({ name, cell, isNumber }) => (
-                <td key={name} data-number={isNumber}>
+                <td key={name} data-name={name} data-number={isNumber}>
                   {cell(row)}
                 </td>
               ))}

@@ -40,15 +40,15 @@ describe('GET /system', () => {
 describe('GET /system of a gateway that watches itself', () => {
   const condition = {
     version: '1.2.3',
-    not_ready: [],
+    not_ready: [] as string[],
     workers: 2,
     workers_wanted: 2,
     clock_skew_seconds: null,
-    redis: 'unused',
-    s3: 'unused',
+    redis: 'unused' as const,
+    s3: 'unused' as const,
     spool_bytes: null,
     spool_oldest_seconds: null,
-  } as const;
+  };
   const faulty = { job: 'stt', service: 'deepgram', openCircuits: 1, openSinceMs: 1_000 } as const;
   const used: UsedService[] = [
     { ...faulty, lastFault: { kind: 'auth', atMs: 2_000 }, lastSuccessMs: null, ...counts(0, 0) },

@@ -93,6 +93,16 @@ describe('the transcript', () => {
 });
 
 describe('the feedback items', () => {
+  it('have the keys of both directions, each at its time', () => {
+    const keys = feedbackItems(
+      logOf([900, { type: 'dtmf', digit: '5' }], [1_200, { type: 'digits.sent', digits: '1#' }]),
+    );
+    expect(keys.map(({ type, payload, at_ms }) => [type, payload, at_ms])).toEqual([
+      ['rtf-dtmf', { digits: '5', direction: 'in' }, 900],
+      ['rtf-dtmf', { digits: '1#', direction: 'out' }, 1_200],
+    ]);
+  });
+
   it("carry the contract's types, the turn and the node", () => {
     const items = feedbackItems(
       logOf(

@@ -72,6 +72,9 @@ describe('keys for the far end', () => {
     expect(keys).toBe('159#');
     await harness.says(stream, 'good day');
     expect(harness.errors).toEqual([]);
+    expect(await harness.bodies(run, 'digits.sent')).toEqual([
+      { type: 'digits.sent', digits: '159w#' },
+    ]);
     // They are no words of the agent's.
     expect((await harness.bodies(run, 'agent.said')).every(({ text }) => text !== '')).toBe(true);
   });

@@ -2,20 +2,7 @@
 
 import { ATTACKED_MS_MAX, Histogram } from '../figures/histogram.ts';
 import { serveOrders } from '../order-process.ts';
-import { type ConsoleAddress, OpenConsole } from './open-console.ts';
-
-export interface ConsoleCounts {
-  /** Messages of the board's socket, and their characters. */
-  boardMessages: number;
-  boardBytes: number;
-  /** Items of the calls whose pages are open. */
-  callItems: number;
-  requests: number;
-  failed: number;
-  /** Sockets and streams that ended. */
-  broken: number;
-  durations: Histogram;
-}
+import { type ConsoleAddress, type ConsoleCounts, OpenConsole } from './open-console.ts';
 
 /** Null: nothing was asked. */
 export interface ConsoleFigures {

@@ -4,7 +4,7 @@
 import { createParser } from 'eventsource-parser';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import type { ConsoleCounts } from './console-process.ts';
+import type { Histogram } from '../figures/histogram.ts';
 
 /** As the call page asks again while its call goes on. */
 const RUN_MS = 5_000;
@@ -22,6 +22,19 @@ const run = z.looseObject({ definition_id: z.string().nullable() });
 export interface ConsoleAddress {
   url: string;
   apiKey: string;
+}
+
+export interface ConsoleCounts {
+  /** Messages of the board's socket, and their characters. */
+  boardMessages: number;
+  boardBytes: number;
+  /** Items of the calls whose pages are open. */
+  callItems: number;
+  requests: number;
+  failed: number;
+  /** Sockets and streams that ended. */
+  broken: number;
+  durations: Histogram;
 }
 
 export class OpenConsole {

@@ -270,7 +270,7 @@ function ChatState({ agent, chat }: { agent: Schema<'WorkflowResponse'>; chat: C
             </Badge>
           ),
         ],
-        ['Way', [...path.visits.keys()].map(nameOf).join(' → ')],
+        ['Path', [...path.visits.keys()].map(nameOf).join(' → ')],
         ['Run', <RunLink key="run" chat={chat} />],
         ...values.map(([name, value]) => [name, formatValue(value)] as const),
       ]}

@@ -64,8 +64,7 @@ function State({
   if (wait !== null && wait !== undefined)
     return (
       <Notice tone="info">
-        Places no calls {wait.message}.
-        {wait.until !== null && ` It goes on at ${formatTime(wait.until)}.`}
+        It waits {wait.message}.{wait.until !== null && ` It goes on at ${formatTime(wait.until)}.`}
       </Notice>
     );
   if (state === 'created')

@@ -9,6 +9,8 @@ import { THEME_CHANGED } from '../../theme.ts';
 /** An hour of samples; the oldest ones go. */
 const SAMPLES_MAX = 1_800;
 const HEIGHT = 180;
+/** Shortest axis of time: of the first minute. */
+const SPAN_S_MIN = 60;
 
 interface Samples {
   seconds: number[];
@@ -35,7 +37,8 @@ export function ProgressChart({
     called.push(processed);
     reached.push(completed);
     if (seconds.length > SAMPLES_MAX) for (const each of [seconds, called, reached]) each.shift();
-    plot.current?.setData([seconds, called, reached]);
+    plot.current?.setData([seconds, called, reached], false);
+    fitAxis(plot.current, seconds);
   }, [at, processed, completed]);
   useEffect(() => drawn(box, plot, samples.current), []);
   return (
@@ -70,12 +73,16 @@ function drawn(
           { label: 'Reached', stroke: canvasColour(element, 'var(--agent)'), width: 2 },
         ],
         axes: [axis, axis],
-        scales: { y: { range: (_, __, max) => [0, Math.max(1, max)] } },
+        scales: {
+          y: { range: (_, __, max) => [0, Math.max(1, max)] },
+        },
+        legend: { live: false },
         cursor: { show: false },
       },
       [seconds, called, reached],
       element,
     );
+    fitAxis(plot.current, seconds);
   };
   draw();
   const resized = new ResizeObserver(() => {
@@ -90,6 +97,13 @@ function drawn(
     plot.current?.destroy();
     plot.current = undefined;
   };
+}
+
+/** A chart of a single sample would span years. */
+function fitAxis(plot: UPlot | undefined, seconds: readonly number[]): void {
+  const [first] = seconds;
+  if (first === undefined) return;
+  plot?.setScale('x', { min: first, max: Math.max(seconds.at(-1) ?? first, first + SPAN_S_MIN) });
 }
 
 /** A colour as a canvas takes it: `light-dark()` is computed by the element's style. */

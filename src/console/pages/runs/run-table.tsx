@@ -54,7 +54,7 @@ const COLUMNS: readonly Column<FoundRun>[] = [
   {
     name: 'Length',
     isNumber: true,
-    cell: ({ duration_seconds: s }) => (s === null ? '–' : formatDuration(s * 1_000)),
+    cell: ({ duration_seconds: s }) => (s === null || s === 0 ? '–' : formatDuration(s * 1_000)),
   },
   { name: 'Ended', cell: (run) => <Ending run={run} /> },
   {

@@ -102,7 +102,9 @@ function RunList({ page, filters, after }: ListProps) {
                 next={next}
               />
             )}
-            <Pager filters={filters} after={after} next={next} count={runs.length} />
+            {(runs.length > 0 || next !== null || after !== '') && (
+              <Pager filters={filters} after={after} next={next} count={runs.length} />
+            )}
           </>
         )}
       </Loaded>

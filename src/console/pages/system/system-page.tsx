@@ -81,15 +81,16 @@ function Problems({ system }: { system: System }) {
       ))}
       {problems.map(({ gateway, text, remedy }) => (
         <Notice key={`${gateway} ${text}`} tone="bad">
-          <strong>
-            {gateway !== null && `${gateway}: `}
-            {text}
-          </strong>
+          <strong>{capitalized(gateway === null ? text : `${gateway}: ${text}`)}</strong>
           {'\n'}What to do: {remedy}
         </Notice>
       ))}
     </>
   );
+}
+
+function capitalized(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 function Overview({ system }: { system: System }) {
@@ -194,7 +195,13 @@ const PBX_COLUMNS: readonly Column<PbxLease>[] = [
   {
     name: 'State',
     cell: ({ inactive_reason: reason, node }) => {
-      if (reason !== null) return <Badge tone="bad">{reason}</Badge>;
+      if (reason !== null)
+        return (
+          <>
+            <Badge tone="bad">not connected</Badge>
+            <span className="soft below">{reason}</span>
+          </>
+        );
       return node === null ? (
         <Badge tone="warn">not connected</Badge>
       ) : (

@@ -106,7 +106,7 @@ function Plan({ plan }: PlanProps) {
       ))}
       {steps.length > 0 && (
         <Section title="In the web interface of FreePBX">
-          <ol className="steps">
+          <ol className="pbx-steps">
             {steps.map((step) => (
               <li key={step}>{step}</li>
             ))}
