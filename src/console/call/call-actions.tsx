@@ -34,7 +34,7 @@ export function LiveActions({ run }: { run: RunAddress }) {
       </button>
       {open === 'hang-up' && (
         <Confirm title="Hang up this call?" action="Hang up" onConfirm={hangUp} onClose={close}>
-          <p>The caller is cut off. The run is kept.</p>
+          <p>The caller is disconnected. The run is kept.</p>
         </Confirm>
       )}
       {open === 'keys' && <KeysDialog run={run} onClose={close} />}

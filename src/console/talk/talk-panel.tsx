@@ -121,7 +121,7 @@ function Messages({ call: { talk }, workflowId }: { call: Call; workflowId: stri
         <Notice tone="info">
           {endText(talk.end)}{' '}
           {talk.runId !== undefined && (
-            <Link href={callHref(workflowId, talk.runId)}>See the call</Link>
+            <Link href={callHref(workflowId, talk.runId)}>Open the call</Link>
           )}
         </Notice>
       )}

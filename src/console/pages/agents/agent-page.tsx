@@ -98,7 +98,7 @@ function AgentActions({ agent: { id, name, status } }: { agent: AgentDetail }) {
           <MenuItem onSelect={() => setAsked(true)}>Archive</MenuItem>
         ) : (
           <MenuItem onSelect={() => void run(() => setStatus(id, 'active'))}>
-            Take back from the archive
+            Restore from the archive
           </MenuItem>
         )}
       </Menu>

@@ -121,7 +121,7 @@ function AgentList({
         empty={
           agents.length === 0
             ? 'There is no agent yet. Create one from a template with “New agent”.'
-            : 'No agent fits. Change the name, the status or the folder above.'
+            : 'No agent matches. Change the name, the status or the folder above.'
         }
       />
       {found.length > shown.length && (
@@ -162,7 +162,7 @@ function columnsOf(
           {agent.status === 'active' ? (
             <MenuItem onSelect={() => onAsk({ what: 'archive', agent })}>Archive</MenuItem>
           ) : (
-            <MenuItem onSelect={() => onTakeBack(agent)}>Take back from the archive</MenuItem>
+            <MenuItem onSelect={() => onTakeBack(agent)}>Restore from the archive</MenuItem>
           )}
         </Menu>
       ),

@@ -21,7 +21,7 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New agent" onClose={onClose}>
       <SelectField
-        label="Begin from"
+        label="Start from"
         value={way}
         options={[
           { value: 'template', label: 'a template' },

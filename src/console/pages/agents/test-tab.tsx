@@ -51,7 +51,7 @@ function StartChat({
   return (
     <>
       {status === 'archived' && (
-        <Notice tone="warn">The agent is archived: take it back to test it.</Notice>
+        <Notice tone="warn">The agent is archived: restore it to test it.</Notice>
       )}
       <TextArea
         label="Values of variables (JSON)"
@@ -73,7 +73,7 @@ function StartChat({
           disabled={isBusy || values === undefined}
           onClick={() => void start()}
         >
-          {isBusy ? 'The agent begins …' : 'Start the chat'}
+          {isBusy ? 'Starting the chat …' : 'Start the chat'}
         </button>
       </div>
     </>

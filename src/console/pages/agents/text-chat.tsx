@@ -118,7 +118,7 @@ export function TextChat({
 }
 
 function RunLink({ chat }: { chat: Chat }) {
-  return <Link href={callHref(chat.workflow_id, chat.workflow_run_id)}>Its run</Link>;
+  return <Link href={callHref(chat.workflow_id, chat.workflow_run_id)}>Open the run</Link>;
 }
 
 function Turns({

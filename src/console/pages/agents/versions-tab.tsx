@@ -191,7 +191,7 @@ function AskVersion({
         onConfirm={publish}
         onClose={onClose}
       >
-        <p>Calls that begin from here on use it. Calls that go on keep the version they have.</p>
+        <p>New calls use it. Active calls keep the version they have.</p>
       </Confirm>
     );
   const restore = async () => {
@@ -208,8 +208,8 @@ function AskVersion({
       onClose={onClose}
     >
       <p>
-        Its graph, settings and variables become a new version, which is published at once. Calls
-        that go on keep the version they have.
+        Its graph, settings and variables become a new version, which is published at once. Active
+        calls keep the version they have.
       </p>
       {hasDraft && (
         <Notice tone="warn">There is a draft: what it changes is lost. Export it first.</Notice>

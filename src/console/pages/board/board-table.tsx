@@ -23,13 +23,13 @@ export function BoardTable({ calls, clockMs }: { calls: readonly BoardCall[]; cl
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by the keyboard */}
-      <section className="table-scroll" aria-label="Calls that go on" tabIndex={0}>
+      <section className="table-scroll" aria-label="Active calls" tabIndex={0}>
         <table className="board">
-          <caption className="hidden">Calls that go on</caption>
+          <caption className="hidden">Active calls</caption>
           <thead>
             <tr>
               <th scope="col">Call</th>
-              <th scope="col">Where it stands</th>
+              <th scope="col">Node and last words</th>
               <th scope="col" data-number="true">
                 Duration
               </th>
@@ -86,7 +86,7 @@ const Row = memo(function Row({
         </div>
       </td>
       <td data-number="true">
-        <Ticking since={call.since} clockMs={clockMs} />
+        <Duration since={call.since} clockMs={clockMs} />
       </td>
       <td>{call.gateway}</td>
       <td>
@@ -125,7 +125,7 @@ function nameOf(call: BoardCall): string {
   return `the call of ${call.agent}, run ${call.run_id}`;
 }
 
-function Ticking({ since, clockMs }: { since: number; clockMs: number }) {
+function Duration({ since, clockMs }: { since: number; clockMs: number }) {
   const now = useSyncExternalStore(subscribeSecond, () => second);
   const seconds = Math.max(0, Math.round((now + clockMs - since) / 1_000));
   return <>{seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000)}</>;
@@ -160,7 +160,7 @@ function HangUp({ call, onClose }: { call: BoardCall; onClose: () => void }) {
       onConfirm={() => hangUpCall(call)}
     >
       <p>
-        {call.agent}, {numbersOf(call)}. The person on the telephone hears nothing more.
+        {call.agent}, {numbersOf(call)}. The person on the telephone is disconnected.
       </p>
     </Confirm>
   );

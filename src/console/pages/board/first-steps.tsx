@@ -58,7 +58,7 @@ export function FirstSteps({ onBegun, onDone }: { onBegun: () => void; onDone: (
           </ul>
         )}
       </Loaded>
-      {isBusy && <Busy label="The agent is made" />}
+      {isBusy && <Busy label="Creating the agent" />}
       <p>
         Or <Link href="/agents">make an agent</Link> of your own, and connect a telephone line under{' '}
         <Link href="/telephony">Telephony</Link>.

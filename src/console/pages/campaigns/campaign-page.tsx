@@ -64,17 +64,20 @@ function State({
   if (wait !== null && wait !== undefined)
     return (
       <Notice tone="info">
-        It waits {wait.message}.{wait.until !== null && ` It goes on at ${formatTime(wait.until)}.`}
+        It waits {wait.message}.
+        {wait.until !== null && ` It continues at ${formatTime(wait.until)}.`}
       </Notice>
     );
   if (state === 'created')
     return <Notice tone="plain">It is not started. Start it to call its contacts.</Notice>;
   if (state === 'paused')
-    return <Notice tone="warn">It is paused: the log says why. Resume it to go on.</Notice>;
+    return (
+      <Notice tone="warn">It is paused: see the log for the reason. Resume it to continue.</Notice>
+    );
   if (state === 'failed')
     return (
       <Notice tone="bad">
-        It failed: the log says why. {contacts === 0 && 'No contact was called.'}
+        It failed: see the log. {contacts === 0 && 'No contact was called.'}
       </Notice>
     );
   return null;
@@ -110,9 +113,9 @@ function Progress({ campaign }: { campaign: Campaign }) {
                 ['Contacts reached', formatNumber(completed)],
                 ['Contacts not reached', formatNumber(failed)],
                 ['Contacts not called yet', formatNumber(pending)],
-                ['Calls under way', formatNumber(underWay)],
-                ['Calls over', formatNumber(over)],
-                ['Retries to come', formatNumber(retries)],
+                ['Calls in progress', formatNumber(underWay)],
+                ['Calls ended', formatNumber(over)],
+                ['Retries pending', formatNumber(retries)],
                 [
                   'Retries, by reason',
                   `busy ${formatNumber(busy)}, no answer ${formatNumber(noAnswer)}, voicemail ${formatNumber(voicemail)}`,
@@ -151,7 +154,7 @@ function Results({
       <div className="actions">
         <Link href={`/runs?campaign=${id}`} className="button">
           <Icon name="runs" size={16} />
-          Its runs
+          Runs of this campaign
         </Link>
         <a className="button" href={`/api/v1/campaign/${id}/report`} download>
           <Icon name="download" size={16} />

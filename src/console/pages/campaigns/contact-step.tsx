@@ -65,7 +65,7 @@ export function ContactStep({
           />
         )}
       </Field>
-      {isBusy && <Busy label="The file is sent" />}
+      {isBusy && <Busy label="Uploading the file" />}
     </>
   );
 }

@@ -22,8 +22,8 @@ const DIRECTIONS: Options = [
 const STATES: Options = [
   { value: '', label: 'Any' },
   { value: 'initialized', label: 'Not answered yet' },
-  { value: 'running', label: 'Goes on' },
-  { value: 'completed', label: 'Over' },
+  { value: 'running', label: 'In progress' },
+  { value: 'completed', label: 'Completed' },
 ];
 
 export function FilterForm({

@@ -83,7 +83,7 @@ function Parties({ run }: { run: FoundRun }) {
 
 function Ending({ run }: { run: FoundRun }) {
   const { state, disposition, end_reason: reason, ended_by: by } = run;
-  if (state === 'running') return <Badge tone="info">goes on</Badge>;
+  if (state === 'running') return <Badge tone="info">in progress</Badge>;
   if (state === 'initialized') return <Badge>not answered yet</Badge>;
   const why = reason !== null && reason !== disposition ? words(reason) : '';
   const detail = [why, by === null ? '' : `by ${by}`].filter(Boolean).join(', ');

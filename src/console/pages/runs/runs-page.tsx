@@ -118,12 +118,13 @@ function NoRuns(props: { isFirst: boolean; isFiltered: boolean; next: string | n
   if (next !== null)
     return (
       <Notice tone="info">
-        None of the runs that were searched meets the filters. Older ones may: go on with “Older”.
+        None of the runs that were searched matches the filters. Older ones may: continue with
+        “Older”.
       </Notice>
     );
   if (!isFirst) return <p className="empty">There are no older runs.</p>;
   if (isFiltered)
-    return <p className="empty">No run meets these filters. Clear some, or widen the dates.</p>;
+    return <p className="empty">No run matches these filters. Clear some, or widen the dates.</p>;
   return (
     <p className="empty">
       No runs yet. Call a number of an agent, or start a test call on the agent's page.

@@ -96,18 +96,18 @@ export function ConfigurationForm({
             onChange={(field, value) => setTyped({ ...typed, [field]: value })}
           />
           <TextField
-            label="Calls a second (optional)"
+            label="Calls per second (optional)"
             type="number"
             min={1}
             max={RATE_MAX}
             value={rate}
-            hint="At most so many are dialled over it. Empty: as many as the provider accepts."
+            hint="The most that are dialled over it. Empty: as many as the provider accepts."
             error={errors['calls_per_second']}
             onChange={({ target }) => setRate(target.value)}
           />
           {stored === undefined && (
             <CheckField
-              label="Calls out that name no configuration go over this one"
+              label="Use it for outbound calls that name no configuration"
               checked={isDefault}
               onChange={({ target }) => setDefault(target.checked)}
             />

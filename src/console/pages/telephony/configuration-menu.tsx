@@ -46,20 +46,18 @@ export function ConfigurationMenu({
         <MenuItem onSelect={() => setAsked('edit')}>Edit</MenuItem>
         {!isDefault && (
           <MenuItem onSelect={() => void change('set-default-outbound')}>
-            Make it the default for calls out
+            Make it the default for outbound calls
           </MenuItem>
         )}
-        {inactive && (
-          <MenuItem onSelect={() => void change('reactivate')}>Take back into use</MenuItem>
-        )}
+        {inactive && <MenuItem onSelect={() => void change('reactivate')}>Reactivate</MenuItem>}
         <MenuItem onSelect={() => setAsked('delete')}>Delete</MenuItem>
       </Menu>
       {asked === 'edit' && <EditConfiguration id={id} onClose={close} />}
       {asked === 'delete' && (
         <Confirm title={`Delete ${name}?`} action="Delete" onConfirm={remove} onClose={close}>
           <p>
-            Its phone numbers and trunks go with it, and no more calls come or go over it. Runs
-            stay.
+            Its phone numbers and trunks are deleted with it, and it has no more calls. Runs are
+            kept.
           </p>
         </Confirm>
       )}

@@ -127,13 +127,13 @@ function NumberFields({
         />
       )}
       <CheckField
-        label="Active: calls to it are answered, and calls go out with it"
+        label="Active: its calls are answered, and it can be a caller id"
         checked={typed.isActive}
         onChange={({ target }) => onChange({ isActive: target.checked })}
       />
       {stored === undefined && (
         <CheckField
-          label="Calls that name no number go out with this one"
+          label="Use it as the caller id of calls that name none"
           checked={typed.isDefault}
           onChange={({ target }) => onChange({ isDefault: target.checked })}
         />

@@ -54,7 +54,7 @@ export function Routing({ id }: { id: string }) {
         “Check” asks the provider where it sends the calls of the numbers with an agent. It changes
         nothing.
       </p>
-      {isBusy && <Busy label="The provider is asked" />}
+      {isBusy && <Busy label="Checking with the provider" />}
       {notice}
       {found !== undefined && <Changes found={found} />}
       {isAsked && (

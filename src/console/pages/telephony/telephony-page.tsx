@@ -70,7 +70,7 @@ function columnsOf(
       cell: ({ phone_number_count: count }) => formatNumber(count),
     },
     {
-      name: 'Calls a second',
+      name: 'Calls per second',
       isNumber: true,
       cell: ({ calls_per_second: rate }) => (rate === null ? 'the provider’s' : formatNumber(rate)),
     },

@@ -68,7 +68,7 @@ export function Trunks({
         ]}
         rows={trunks}
         keyOf={(trunk) => trunk.id}
-        empty="There is no trunk yet: without one no call goes out. “Add a trunk” makes one."
+        empty="There is no trunk yet: outbound calls need one."
       />
       {(asked?.what === 'add' || asked?.what === 'edit') && (
         <TrunkForm
@@ -84,7 +84,7 @@ export function Trunks({
           onConfirm={() => remove(asked.trunk)}
           onClose={close}
         >
-          <p>Calls no longer go out over it. A trunk that a number goes over cannot be removed.</p>
+          <p>Outbound calls no longer use it. A trunk that a number uses cannot be removed.</p>
         </Confirm>
       )}
     </Section>
@@ -131,7 +131,7 @@ function TrunkForm({
             onChange={({ target }) => setName(target.value)}
           />
           <CheckField
-            label="Calls go out over it"
+            label="Use it for outbound calls"
             checked={isEnabled}
             onChange={({ target }) => setEnabled(target.checked)}
           />
