@@ -95,7 +95,7 @@ function CallView({ address, path, run, call, stream }: CallViewProps) {
       )}
       {run.is_completed && <WhyEnded run={address} onSeek={show} />}
       <div className="call-columns">
-        <div className="call-picture">
+        <div>
           <Section title="Path">
             <CallGraph run={run} call={call} playhead={playhead} />
           </Section>

@@ -34,7 +34,7 @@ export function TalkPanel({ workflowId, draft = false }: TalkPanelProps) {
             {talk.state === 'idle' ? 'Talk' : 'Talk again'}
           </button>
         )}
-        <span className="talk-state" role="status">
+        <span role="status">
           <Badge tone={toneOf(talk)}>{STATES[talk.state]}</Badge>
         </span>
       </div>

@@ -223,7 +223,7 @@ function Composer({
     if (said !== '' && !isBusy) void onSend(said);
   };
   return (
-    <form className="chat-composer" onSubmit={submit}>
+    <form onSubmit={submit}>
       <TextArea
         label="What you say"
         rows={2}
