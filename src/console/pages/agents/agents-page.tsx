@@ -4,6 +4,7 @@ import './agents.css';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';
+import { textOf } from '../../api/errors.ts';
 import { formatNumber, formatTime } from '../../format.ts';
 import { useAction } from '../../parts/action.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
@@ -48,6 +49,9 @@ export function AgentsPage() {
         </>
       }
     >
+      {folders.error !== null && (
+        <Notice tone="warn">The folders cannot be read: {textOf(folders.error)}</Notice>
+      )}
       <Loaded query={agents}>
         {(all) => <AgentList agents={all} folders={folders.data ?? []} onAsk={setAsked} />}
       </Loaded>
