@@ -13,10 +13,9 @@ import {
 } from '../../store/files/recording-peaks.ts';
 import { recordingKey } from '../../store/files/run-files.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
-import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { runByPath, runInPath } from '../http/path-parameters.ts';
 import { queryInteger } from '../http/values.ts';
 
 /** A day: no recording is longer. */
@@ -80,7 +79,7 @@ export function peakRoutes(api: Api, deps: ApiDeps & PeakDeps): void {
         summary: 'Get the waveform of a run',
         description:
           'Lowest and highest samples of both channels of the recording, also while the call goes on: no bins before it begins.',
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+        params: runInPath,
         querystring: query,
         response: {
           200: answer,
@@ -96,10 +95,7 @@ export function peakRoutes(api: Api, deps: ApiDeps & PeakDeps): void {
       },
     },
     async (request, reply) => {
-      const { organizationId } = principalOf(request);
-      const { workflow_id: workflowId, run_id: runId } = request.params;
-      const run = await deps.store.runs.get(organizationId, runId);
-      if (run?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const run = await runByPath(deps, request, request.params);
       const { bins, from_ms: fromMs, to_ms: toMs, bin_ms: binMs } = request.query;
       const peaks = await peaksOf(deps, run, { bins, fromMs, toMs, binMs });
       return send(reply, peaks, request.headers['if-none-match']);
