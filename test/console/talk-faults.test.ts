@@ -110,7 +110,7 @@ describe.runIf(hasChromium())('a talk', () => {
     const page = await testPage();
     await talk(page);
     await page.evaluate(() => window.hooks.loseMicrophone());
-    await page.getByText('The call goes on with the new one').waitFor();
+    await page.getByText('The call continues with the new one').waitFor();
     expect(await page.evaluate(() => window.hooks.opened)).toBe(2);
     // Another device among many is no reason to open anything.
     await page.evaluate(() => navigator.mediaDevices.dispatchEvent(new Event('devicechange')));
@@ -137,7 +137,7 @@ describe.runIf(hasChromium())('a talk', () => {
       window.hooks.refusal = undefined;
       navigator.mediaDevices.dispatchEvent(new Event('devicechange'));
     });
-    await page.getByText('The call goes on with the new one').waitFor();
+    await page.getByText('The call continues with the new one').waitFor();
     await page.waitForTimeout((SILENCE_S + 2) * 1_000);
     const { caller, agent, played } = await soundAfter(page);
     expect(caller.length / RATE_HZ).toBeGreaterThan(SILENT_MS / 1_000);
@@ -158,7 +158,7 @@ describe.runIf(hasChromium())('a talk', () => {
       window.hooks.refusal = undefined;
       window.hooks.changePermission();
     });
-    await page.getByText('The call goes on with the new one').waitFor();
+    await page.getByText('The call continues with the new one').waitFor();
     await soundAfter(page);
     await page.close();
   }, 60_000);
