@@ -46,6 +46,8 @@ export interface AlertRule {
   severity: 'page' | 'warn';
   /** What it means when it fires. */
   text: string;
+  /** What helps first; docs/operations.md has the rest. */
+  remedy: string;
   /** How long the bound must be passed. */
   forMs: number;
   /** Undefined: a gateway cannot see it, for the reason in `why`. */
@@ -126,6 +128,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'GatewayDown',
     severity: 'page',
     text: 'A gateway does not answer',
+    remedy:
+      'Start it again; if it dies again, keep its log and data folder, and look up the code that its start names.',
     forMs: MINUTE_MS,
     bound: { is: 0 },
     unit: 'count',
@@ -135,6 +139,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'CallsFail',
     severity: 'page',
     text: 'More than 5 % of calls end in a failure',
+    remedy:
+      'Open runs that need attention: why they ended names the service or provider. After an upgrade go back to the version before.',
     forMs: 5 * MINUTE_MS,
     measure: share(METRICS.callsEnded, 10, {
       where: ({ reason = '' }) => FAILED_ENDS.test(reason),
@@ -146,6 +152,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'CallsRefused',
     severity: 'warn',
     text: 'Calls are refused',
+    remedy:
+      'GATEWAY_OVERLOADED: add workers or a gateway. CALL_LIMIT_REACHED: raise PATCHBAY_CALL_LIMIT. Other codes name the fault of a configuration or an agent.',
     forMs: 5 * MINUTE_MS,
     measure: gained(METRICS.callsRefused, 5, {
       by: ['code'],
@@ -158,6 +166,7 @@ export const alertRules: readonly AlertRule[] = [
     name: 'PbxDown',
     severity: 'page',
     text: 'A connection to a PBX is down',
+    remedy: 'Run the doctor of the PBX under Telephony: it tests the connection step by step.',
     forMs: 2 * MINUTE_MS,
     measure: summed(METRICS.pbxConnections, ['provider'], ({ state }) => state === 'down'),
     bound: { above: 0 },
@@ -167,6 +176,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'PbxReadOnly',
     severity: 'page',
     text: 'A PBX refuses to answer and to hang up calls: its ARI user may only read',
+    remedy:
+      'Set read_only = no for the user in ari.conf, then run "module reload res_ari.so" in Asterisk.',
     forMs: 0,
     measure: gained(METRICS.pbxOutages, 10, {
       by: ['provider'],
@@ -179,6 +190,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'WebhookSignatures',
     severity: 'warn',
     text: 'Webhooks fail their check: a wrong secret, a wrong public URL, or an unknown sender',
+    remedy:
+      'Store the current secret in the telephony configuration, and check that PATCHBAY_PUBLIC_URL is the address that the provider calls.',
     forMs: 0,
     measure: gained(METRICS.webhooks, 10, {
       by: ['provider'],
@@ -191,6 +204,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'AnswersSlow',
     severity: 'warn',
     text: 'One answer in twenty comes after more than 2 s',
+    remedy:
+      'Look at the waits for answers on the page of a slow call: the largest part names what to replace (model, recognition, speech) or the pauses to shorten.',
     forMs: 10 * MINUTE_MS,
     measure: quantile(METRICS.responses, 10, { of: 0.95, where: ({ part }) => part === 'total' }),
     bound: { above: 2 },
@@ -200,6 +215,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'MediaClockLate',
     severity: 'page',
     text: 'Audio stutters: the media clock is late',
+    remedy:
+      'Give the machine more processor time, or lower PATCHBAY_LOAD_LIMIT so that new calls are refused sooner.',
     forMs: 5 * MINUTE_MS,
     measure: quantile(METRICS.lateness, 5, { of: 0.99, by: ['worker'] }),
     bound: { above: 0.02 },
@@ -209,6 +226,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'ServiceFails',
     severity: 'page',
     text: 'A service fails more than 10 % of its requests',
+    remedy:
+      'Run "npx patchbay services check": the kind of fault says whether a key, an account or a setting must change.',
     forMs: 5 * MINUTE_MS,
     measure: share(METRICS.services, 10, {
       by: ['kind', 'service'],
@@ -222,6 +241,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'FallbackInUse',
     severity: 'warn',
     text: 'Calls use the next service, because one has failed',
+    remedy:
+      'Run "npx patchbay services check" and correct what it names; after an outage the service is used again within five minutes.',
     forMs: 5 * MINUTE_MS,
     measure: summed(METRICS.circuits, ['service']),
     bound: { above: 0 },
@@ -231,6 +252,7 @@ export const alertRules: readonly AlertRule[] = [
     name: 'KeyAtLimit',
     severity: 'warn',
     text: 'A key has all its sessions in use: calls use the next service',
+    remedy: 'Add keys or a larger plan with its concurrency_limit, or make fewer calls at a time.',
     forMs: 0,
     measure: gained(METRICS.keysFull, 10, { by: ['kind', 'service'] }),
     bound: { above: 0 },
@@ -240,6 +262,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'EventsLost',
     severity: 'page',
     text: 'Call events were lost: transcripts have holes',
+    remedy:
+      'Bring the database back; if it was there all the time, the log names the event that was refused: report it.',
     forMs: 0,
     measure: gained(METRICS.events, 10, { where: ({ result }) => result === 'lost' }),
     bound: { above: 0 },
@@ -249,6 +273,7 @@ export const alertRules: readonly AlertRule[] = [
     name: 'RecordingsLost',
     severity: 'page',
     text: 'Recordings have holes: the disk is full or too slow',
+    remedy: 'Free space on the disk of PATCHBAY_DATA, or move the folder to a faster one.',
     forMs: 0,
     measure: gained(METRICS.recordings, 10, {
       by: ['reason'],
@@ -261,6 +286,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'FilesWait',
     severity: 'warn',
     text: 'A file of a call waits for S3 for more than ten minutes: the disk fills',
+    remedy:
+      'Bring S3 back: the files go there by themselves. Do not delete the data folder before.',
     forMs: MINUTE_MS,
     measure: extreme(METRICS.spool, (values) => Math.max(...values)),
     bound: { above: 600 },
@@ -270,6 +297,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'S3Fails',
     severity: 'warn',
     text: 'More than 10 % of the requests to S3 fail',
+    remedy:
+      'The log line "S3 cannot be used" has the reason: the network or service, or the key, its rights, the bucket or the clock.',
     forMs: 3 * MINUTE_MS,
     measure: share(METRICS.s3, 5, {
       where: ({ result = '' }) => S3_FAULTS.test(result),
@@ -281,6 +310,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'StoreSlow',
     severity: 'warn',
     text: 'One statement to the database in twenty takes more than half a second',
+    remedy:
+      'Stop what competes for the disk, and end transactions that stay open; move an embedded database to a PostgreSQL server.',
     forMs: 5 * MINUTE_MS,
     measure: quantile(METRICS.store, 5, { of: 0.95 }),
     bound: { above: 0.5 },
@@ -290,6 +321,7 @@ export const alertRules: readonly AlertRule[] = [
     name: 'RedisAway',
     severity: 'warn',
     text: 'Redis is away: this gateway acts without the other ones',
+    remedy: 'Start Redis again, or correct REDIS_URL; nothing has to be restarted or restored.',
     forMs: MINUTE_MS,
     measure: extreme(METRICS.redis, (values) => Math.min(...values)),
     bound: { is: 0 },
@@ -299,6 +331,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'GatewayMessagesRefused',
     severity: 'warn',
     text: 'Messages are refused that claim to be from another gateway',
+    remedy:
+      'Give all gateways the same PATCHBAY_SECRET_KEYS and version; close Redis to everybody else.',
     forMs: 0,
     measure: gained(METRICS.messages, 10, { where: ({ result }) => result === 'refused' }),
     bound: { above: 5 },
@@ -308,6 +342,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'ClockSkew',
     severity: 'warn',
     text: "The clock differs from the database's by more than 2 s",
+    remedy:
+      "Correct the time service of the machine, or the database's if all gateways differ by the same.",
     forMs: 2 * MINUTE_MS,
     measure: extreme(METRICS.skew, (values) => Math.max(...values.map(Math.abs))),
     bound: { above: 2 },
@@ -317,6 +353,7 @@ export const alertRules: readonly AlertRule[] = [
     name: 'MediaSpliced',
     severity: 'warn',
     text: 'More than 5 % of media sockets are passed on to another gateway: the balancer does not read their tokens',
+    remedy: 'Name each server of the balancer as the PATCHBAY_NODE of its gateway, and reload it.',
     forMs: 10 * MINUTE_MS,
     bound: { above: 0.05 },
     unit: 'share',
@@ -326,6 +363,8 @@ export const alertRules: readonly AlertRule[] = [
     name: 'RunsFenced',
     severity: 'warn',
     text: 'This gateway was declared dead and went on: its calls were closed while they talked',
+    remedy:
+      'Nothing for the calls. Find why the machine stood still for 10 s, or what cut its way to PostgreSQL.',
     forMs: 0,
     measure: gained(METRICS.fenced, 10, {}),
     bound: { above: 0 },

@@ -9,6 +9,8 @@ export interface AlertState {
   /** `pending`: beyond its bound, but not for long enough. `elsewhere`: Prometheus alone evaluates it. */
   state: 'firing' | 'pending' | 'quiet' | 'elsewhere';
   text: string;
+  /** What helps first. */
+  remedy: string;
   /** Milliseconds since 1970 since which it is beyond its bound; null: it is not. */
   sinceMs: number | null;
   /** What is beyond the bound, or why the gateway does not evaluate the rule; null: nothing. */
@@ -52,8 +54,8 @@ function stateOf(
   begins: readonly number[],
   nowMs = 0,
 ): AlertState {
-  const { name, severity, text, forMs, why } = rule;
-  const alert = { name, severity, text };
+  const { name, severity, text, remedy, forMs, why } = rule;
+  const alert = { name, severity, text, remedy };
   if (why !== undefined) return { ...alert, state: 'elsewhere', sinceMs: null, detail: why };
   if (found.length === 0) return { ...alert, state: 'quiet', sinceMs: null, detail: null };
   const sinceMs = Math.min(...begins);

@@ -74,7 +74,7 @@ describe.runIf(hasChromium())('the pages of agents', () => {
     expect(await page.locator('[data-kind=removed]').count()).toBe(0);
     await expectAccessible(page);
 
-    await page.getByRole('link', { name: 'Versions' }).click();
+    await page.getByRole('link', { name: 'Versions', exact: true }).click();
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
     await page.getByRole('button', { name: 'Roll back to 1' }).click();

@@ -103,7 +103,7 @@ describe.runIf(hasChromium())('campaigns', () => {
     await page.getByText('It is not started').waitFor();
     const settings = await page.getByRole('region', { name: 'Settings' }).innerText();
     expect(settings).toContain(`${DAYS[OTHER_DAY]} 09:00–17:00, UTC`);
-    expect(settings).toContain('3 after 2:00, on busy, no answer');
+    expect(settings).toContain('3, each 2 min later, on busy, no answer');
   });
 
   it('starts after a question, says why it waits and until when, pauses and resumes', async () => {

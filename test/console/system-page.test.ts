@@ -23,7 +23,8 @@ describe.runIf(hasChromium())('the page of the system', () => {
     await page.getByText('The key is refused').waitFor();
     const services = page.getByRole('region', { name: 'Services', exact: true });
     await services.getByText('flite, speech synthesis').waitFor();
-    const alerts = page.getByRole('region', { name: 'Alert rules' }).locator('tbody tr');
+    await page.getByText(/^\d+ further rules$/).click();
+    const alerts = page.getByRole('region', { name: 'Alerts', exact: true }).locator('tbody tr');
     const shown = await alerts.allInnerTexts();
     expect(shown).toHaveLength(21);
     expect(shown.find((row) => row.startsWith('EventsLost'))).toContain('quiet');

@@ -64,12 +64,13 @@ const alert = z.object({
       '`pending`: beyond its bound, but not for long enough. `elsewhere`: no gateway can evaluate it, Prometheus does.',
     ),
   text: z.string().describe('What is the matter when it fires.'),
+  remedy: z.string().describe('What helps first, in a sentence or two.'),
   since: timeOut.nullable().describe('Since when it is beyond its bound; null: it is not.'),
   detail: z
     .string()
     .nullable()
     .describe('What is beyond the bound, or why the gateway does not evaluate the rule.'),
-  runbook: z.string().describe('The section of the documentation that says what to do.'),
+  runbook: z.string().describe('The section of the documentation that has the rest.'),
 });
 
 const { gateways, pbx_leases, calls, calls_without_owner, now } = clusterStatus.shape;

@@ -40,7 +40,7 @@ const ends = {
   },
   operator_hung_up: {
     party: 'nobody',
-    summary: 'A client of the API hung up{place}, after {seconds} s.',
+    summary: 'The call was hung up in the console or over the API{place}, after {seconds} s.',
     advice: [],
   },
   voicemail: {

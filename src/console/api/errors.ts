@@ -54,7 +54,8 @@ function fieldsOf(items: readonly unknown[]): Record<string, string> {
 /** The text of any error that a page shows. */
 export function textOf(error: unknown): string {
   if (error instanceof DOMException && error.name === 'TimeoutError')
-    return 'The gateway did not answer in time.';
-  if (error instanceof TypeError) return 'The gateway cannot be reached.';
+    return 'The gateway did not answer in time. Look whether it was done, then try again.';
+  if (error instanceof TypeError)
+    return 'The gateway cannot be reached. Check the connection and whether the gateway runs, then try again.';
   return error instanceof Error ? error.message : String(error);
 }

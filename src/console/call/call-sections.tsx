@@ -55,6 +55,7 @@ export function Answers({ call: { answers }, onSeek }: SectionProps) {
         </p>
       )}
       <Table
+        className="figures"
         caption="Waits for answers by part, in milliseconds"
         columns={columns}
         rows={answers}

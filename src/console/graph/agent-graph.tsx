@@ -3,16 +3,21 @@
 
 import {
   Background,
+  BaseEdge,
   Controls,
   type Edge,
+  type EdgeProps,
   Handle,
+  MarkerType,
   type Node,
   type NodeProps,
   Position,
   ReactFlow,
+  useReactFlow,
+  useStore,
 } from '@xyflow/react';
-import { useMemo } from 'react';
-import { NODE_HEIGHT, NODE_WIDTH, placed } from './layout.ts';
+import { useEffect, useMemo } from 'react';
+import { lineThrough, NODE_HEIGHT, NODE_WIDTH, placed, type Way } from './layout.ts';
 import type { GraphProps } from './types.ts';
 
 interface Shown extends Record<string, unknown> {
@@ -24,19 +29,30 @@ interface Shown extends Record<string, unknown> {
 }
 
 const nodeTypes = { agent: AgentNode };
+const edgeTypes = { way: WayEdge };
+/** Some edges lead upwards. */
+const ARROW = {
+  type: MarkerType.ArrowClosed,
+  width: 14,
+  height: 14,
+  markerUnits: 'userSpaceOnUse',
+  color: 'var(--line-strong)',
+};
+const TAKEN_ARROW = { ...ARROW, color: 'var(--good)' };
 /** Characters of an edge's name that fit between two nodes; the list has the whole. */
 const LABEL_MAX = 24;
-/** Smaller text cannot be read: of a larger graph a part is shown. */
-const FIT = { padding: 0.06, minZoom: 0.45, maxZoom: 1 };
+/** Smaller text can hardly be read: of a larger graph a part is shown. */
+const FIT = { padding: 0.04, minZoom: 0.4, maxZoom: 1 };
 
 export function AgentGraph({ definition, path, onSelect, selected }: GraphProps) {
-  const places = useMemo(
+  const bundles = useMemo(() => bundled(definition.edges), [definition]);
+  const { places, ways } = useMemo(
     () =>
       placed(
         definition.nodes.map(({ id }) => id),
-        definition.edges,
+        bundles,
       ),
-    [definition],
+    [definition, bundles],
   );
   const visits = path?.visits;
   const nodes = definition.nodes.map(({ id, type, data }): Node<Shown> => {
@@ -53,7 +69,8 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       connectable: false,
     };
   });
-  const edges = bundled(definition.edges).map(({ id, source, target, name }): Edge => {
+  const edges = bundles.map(({ id, source, target, name }): Edge => {
+    const way = ways.get(`${source}>${target}`);
     const isTaken = path?.taken.has(`${source}>${target}`) === true;
     const isLast = path?.last === `${source}>${target}`;
     return {
@@ -62,7 +79,9 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       target,
       animated: isLast,
       className: isTaken ? 'taken' : '',
-      ...(name === '' ? {} : { label: name }),
+      markerEnd: isTaken ? TAKEN_ARROW : ARROW,
+      ...(way !== undefined && { type: 'way', data: { way } }),
+      ...(name !== '' && { label: name }),
     };
   });
   return (
@@ -70,6 +89,7 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
       nodes={nodes}
       edges={edges}
       nodeTypes={nodeTypes}
+      edgeTypes={edgeTypes}
       fitView
       fitViewOptions={FIT}
       minZoom={0.2}
@@ -82,9 +102,36 @@ export function AgentGraph({ definition, path, onSelect, selected }: GraphProps)
         ? {}
         : { onNodeClick: (_, { id }) => onSelect(id), onSelectionChange: selectionOf(onSelect) })}
     >
+      <FitToWidth />
       <Background />
       <Controls showInteractive={false} />
     </ReactFlow>
+  );
+}
+
+/** The graph fits again when the window has another width: a telephone is turned. */
+function FitToWidth() {
+  const width = useStore((state) => state.width);
+  const { fitView } = useReactFlow();
+  useEffect(() => {
+    if (width > 0) void fitView(FIT);
+  }, [width, fitView]);
+  return null;
+}
+
+/** An edge on the way that the layout keeps free of nodes and of other names. */
+function WayEdge({ id, data, label, markerEnd }: EdgeProps<Edge<{ way: Way }>>) {
+  if (data === undefined) return null;
+  const { points, name } = data.way;
+  return (
+    <BaseEdge
+      id={id}
+      path={lineThrough(points)}
+      labelX={name.x}
+      labelY={name.y}
+      {...(label !== undefined && { label })}
+      {...(markerEnd !== undefined && { markerEnd })}
+    />
   );
 }
 

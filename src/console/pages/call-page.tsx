@@ -3,7 +3,7 @@
 
 import '../style/call.css';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { useParams } from 'wouter';
+import { Link, useParams } from 'wouter';
 import { api } from '../api/client.ts';
 import type { StreamState } from '../api/events.ts';
 import { ExportMenu, LiveActions } from '../call/call-actions.tsx';
@@ -170,11 +170,13 @@ function Header(props: HeaderProps) {
   const state = (
     <Badge tone={isLive ? 'info' : 'plain'}>{isLive ? 'live' : words(run.status)}</Badge>
   );
+  const agent = <AgentLink id={run.workflow_id} />;
   return (
     <Section title="Facts">
       <Facts
         facts={[
           ['State', state],
+          ['Agent', agent],
           ['Direction', run.call_type],
           ['From', text('caller_number')],
           ['To', text('called_number')],
@@ -187,6 +189,16 @@ function Header(props: HeaderProps) {
       />
     </Section>
   );
+}
+
+function AgentLink({ id }: { id: string }) {
+  const { data } = api.useQuery(
+    'get',
+    '/api/v1/workflow/fetch/{workflow_id}',
+    { params: { path: { workflow_id: id } } },
+    { staleTime: Number.POSITIVE_INFINITY, retry: false },
+  );
+  return <Link href={`/agents/${id}`}>{data?.name ?? `Agent ${id}`}</Link>;
 }
 
 function titleOf({ name, call_type: type }: Run): string {

@@ -133,10 +133,18 @@ export function FormEnd({
   isDisabled: boolean;
   onClose: () => void;
 }) {
+  const footer = useRef<HTMLElement>(null);
+  const isRefused = Boolean(notice);
+  // The field that is at fault may be out of sight in a long form.
+  useEffect(() => {
+    if (!isRefused) return;
+    const form = footer.current?.closest('form');
+    form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [isRefused]);
   return (
     <>
       {notice}
-      <footer className="buttons">
+      <footer ref={footer} className="buttons">
         <button type="button" onClick={onClose}>
           Cancel
         </button>

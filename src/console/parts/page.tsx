@@ -88,6 +88,7 @@ export function Table<Row>({
   rows,
   keyOf,
   empty,
+  className,
 }: {
   /** Says to screen readers what the table holds. */
   caption: string;
@@ -96,12 +97,14 @@ export function Table<Row>({
   keyOf: (row: Row) => string;
   /** Shown instead of no rows. */
   empty: ReactNode;
+  /** Of the table, for another form on a telephone. */
+  className?: string;
 }) {
   if (rows.length === 0) return <div className="empty">{empty}</div>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by the keyboard
     <section className="table-scroll" aria-label={caption} tabIndex={0}>
-      <table>
+      <table className={className}>
         <caption className="hidden">{caption}</caption>
         <thead>
           <tr>

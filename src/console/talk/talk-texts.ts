@@ -67,6 +67,8 @@ const ENDS: Readonly<Record<string, string>> = {
   left: 'You hung up.',
   user_hangup: 'You hung up.',
   end_call: 'The agent ended the call.',
+  user_idle_max_duration_exceeded:
+    'The agent ended the call, because it understood nothing for too long. Check the microphone, and speak after the greeting.',
   MEDIA_SILENT: 'The call was closed: the gateway got no sound from this page.',
   MEDIA_LOST: 'The call was closed: the connection was lost for too long.',
 };

@@ -59,6 +59,7 @@ describe('GET /system of a gateway that watches itself', () => {
     severity: 'warn',
     state: 'firing',
     text: 'Calls use the next service',
+    remedy: 'Run "npx patchbay services check" and correct what it names.',
     sinceMs: 1_000,
     detail: 'deepgram: 1',
   };

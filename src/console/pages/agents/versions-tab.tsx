@@ -7,6 +7,7 @@ import { api, client, type Schema } from '../../api/client.ts';
 import { formatTime, formatValue } from '../../format.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { Badge, Loaded, Notice, type Tone } from '../../parts/notice.tsx';
 import { type Column, Facts, Section, Table } from '../../parts/page.tsx';
 import { agentsChanged } from './agents-changed.ts';
@@ -281,6 +282,10 @@ function Comparison({
         <Loaded query={after}>
           {(changed) => (
             <>
+              <Link href={`/agents/${agentId}/versions`} className="back">
+                <Icon name="back" size={14} />
+                All versions
+              </Link>
               <h2 className="part-title">
                 From version {old.version_number} ({old.status}) to {changed.version_number} (
                 {changed.status})

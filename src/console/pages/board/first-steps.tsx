@@ -96,7 +96,7 @@ function Ready({ agent, onDone }: { agent: { id: string; name: string }; onDone:
         <TalkPanel workflowId={agent.id} />
       </Section>
       <p>
-        Next: <Link href={`/agents/${agent.id}`}>change what it says</Link>, or{' '}
+        Next: <Link href={`/agents/${agent.id}`}>see how it is made</Link>, or{' '}
         <Link href="/telephony">connect a telephone line</Link>.
       </p>
     </>

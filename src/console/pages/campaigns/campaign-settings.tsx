@@ -1,7 +1,7 @@
 // The settings of a campaign as facts, and the words for its hours.
 
 import { Link } from 'wouter';
-import { formatDuration, formatNumber, formatTime } from '../../format.ts';
+import { formatNumber, formatTime } from '../../format.ts';
 import { Facts } from '../../parts/page.tsx';
 import type { Campaign } from './campaign-words.ts';
 
@@ -51,6 +51,11 @@ export function hoursText(slots: readonly Slot[]): string {
   return [...byHours].map(([hours, days]) => `${days.join(' ')} ${hours}`).join('; ');
 }
 
+/** `10 min`, `90 s`: a length, which `10:00` after a word would not be. */
+function waitOf(seconds: number): string {
+  return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
+}
+
 export function retryText(retry: Retry): string {
   const { enabled, max_retries: times, retry_delay_seconds: delayS } = retry;
   if (!enabled || times === 0) return 'none';
@@ -59,5 +64,5 @@ export function retryText(retry: Retry): string {
     retry.retry_on_no_answer && 'no answer',
     retry.retry_on_voicemail && 'voicemail',
   ].filter((reason) => reason !== false);
-  return `${times} after ${formatDuration(delayS * 1_000)}, on ${reasons.join(', ')}`;
+  return `${times}, each ${waitOf(delayS)} later, on ${reasons.join(', ')}`;
 }

@@ -66,7 +66,16 @@ const COLUMNS: readonly Column<FoundRun>[] = [
 ];
 
 export function RunTable({ runs }: { runs: readonly FoundRun[] }) {
-  return <Table caption="Runs" columns={COLUMNS} rows={runs} keyOf={({ id }) => id} empty="" />;
+  return (
+    <Table
+      className="run-table"
+      caption="Runs"
+      columns={COLUMNS}
+      rows={runs}
+      keyOf={({ id }) => id}
+      empty=""
+    />
+  );
 }
 
 function Parties({ run }: { run: FoundRun }) {

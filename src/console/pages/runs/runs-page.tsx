@@ -35,7 +35,11 @@ export function RunsPage() {
   const [, navigate] = useLocation();
   const [open, setOpen] = useState<'save' | 'export'>();
   const saved = useSavedFilters();
-  const show = (next: RunFilters) => navigate(hrefOf(next));
+  const show = (next: RunFilters) => {
+    navigate(hrefOf(next));
+    // The form is made anew with the filters, and would lose the focus of the keyboard.
+    document.getElementById('content')?.focus();
+  };
   const page = useRuns(filters, after);
   return (
     <Page

@@ -1,7 +1,7 @@
 // The alert rules: which of them fire on this gateway, and which Prometheus alone evaluates.
 
 import type { Schema } from '../../api/client.ts';
-import { formatTime } from '../../format.ts';
+import { counted, formatTime } from '../../format.ts';
 import { Badge, type Tone } from '../../parts/notice.tsx';
 import { type Column, Section, Table } from '../../parts/page.tsx';
 
@@ -12,19 +12,32 @@ const ORDER: readonly Alert['state'][] = ['firing', 'pending', 'quiet', 'elsewhe
 
 export function AlertsSection({ alerts, name }: { alerts: readonly Alert[]; name: string }) {
   const sorted = ORDER.flatMap((state) => alerts.filter((alert) => alert.state === state));
+  const isLoud = ({ state }: Alert) => state === 'firing' || state === 'pending';
+  const loud = sorted.filter(isLoud);
+  const others = sorted.filter((alert) => !isLoud(alert));
   return (
     <Section title="Alerts">
-      <p className="soft">
+      <p className="soft gap">
         The rules of grafana/alerts.yml, evaluated by {name} for itself every 30 s. Prometheus
         evaluates them for all gateways, and notifies people.
       </p>
       <Table
-        caption="Alert rules"
+        caption="Alerts that fire"
         columns={COLUMNS}
-        rows={sorted}
+        rows={loud}
         keyOf={({ name: rule }) => rule}
-        empty="This gateway evaluates no alert rules."
+        empty="No rule is beyond its bound."
       />
+      <details>
+        <summary>{counted(others.length, 'further rule')}</summary>
+        <Table
+          caption="Further alert rules"
+          columns={COLUMNS}
+          rows={others}
+          keyOf={({ name: rule }) => rule}
+          empty="All rules are beyond their bounds."
+        />
+      </details>
     </Section>
   );
 }
@@ -59,5 +72,13 @@ const COLUMNS: readonly Column<Alert>[] = [
     name: 'Since',
     cell: ({ since }) => since !== null && <span className="nowrap">{formatTime(since)}</span>,
   },
-  { name: 'What to do', cell: ({ runbook }) => <span className="soft">{runbook}</span> },
+  {
+    name: 'What to do',
+    cell: ({ remedy, runbook }) => (
+      <>
+        {remedy}
+        <span className="soft below">More: {runbook}</span>
+      </>
+    ),
+  },
 ];

@@ -70,18 +70,19 @@ function Problems({ system }: { system: System }) {
           speech and model services below.
         </Notice>
       )}
-      {firing.map(({ name: rule, text, detail, runbook }) => (
+      {firing.map(({ name: rule, text, detail, remedy, runbook }) => (
         <Notice key={rule} tone="bad">
           <strong>
             {text}
             {detail !== null && ` (${detail})`}
           </strong>
-          {'\n'}What to do: see {runbook}
+          {'\n'}What to do: {remedy} <span className="nowrap">More: {runbook}</span>
         </Notice>
       ))}
       {problems.map(({ gateway, text, remedy }) => (
         <Notice key={`${gateway} ${text}`} tone="bad">
-          <strong>{capitalized(gateway === null ? text : `${gateway}: ${text}`)}</strong>
+          {/* It begins with the name of its gateway. */}
+          <strong>{gateway === null ? capitalized(text) : text}</strong>
           {'\n'}What to do: {remedy}
         </Notice>
       ))}
