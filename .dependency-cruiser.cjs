@@ -220,7 +220,8 @@ module.exports = {
       severity: 'warn',
       from: {
         orphan: true,
-        pathNot: '^src/(main|cli/cli)\\.ts$|^(test|scripts)/|-(worker|process)\\.ts$',
+        pathNot:
+          '^src/(main|cli/cli|console/global\\.d)\\.ts$|^(test|scripts)/|-(worker|process)\\.ts$',
       },
       to: {},
     },

@@ -2,11 +2,13 @@
 
 import { type ReactNode, useEffect, useLayoutEffect, useState } from 'react';
 import { Link, matchRoute, Route, Router, Switch, useLocation, useRouter } from 'wouter';
+import { queries } from './api/client.ts';
 import { textOf } from './api/errors.ts';
 import { loadSession, logOut, type Session, useSession } from './api/session.ts';
-import { LogIn } from './pages/log-in.tsx';
+import { LogInPage } from './pages/log-in-page.tsx';
 import { PAGES } from './pages.ts';
 import { Crash } from './parts/crash.tsx';
+import { Dialog } from './parts/dialog.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Menu, MenuItem } from './parts/menu.tsx';
 import { Busy, Notice } from './parts/notice.tsx';
@@ -26,9 +28,21 @@ export function App() {
     const page = PAGES.find((each) => matchRoute(parser, each.path, path)[0])?.page;
     if (page !== undefined && 'load' in page) page.load().catch(() => undefined); // The page itself says that it cannot be loaded.
   }, [parser]);
-  if (fault !== undefined) return <Notice tone="bad">{fault}</Notice>;
+  // Whoever logs in next may be of another organization.
+  useEffect(() => {
+    if (session.status === 'out') queries.clear();
+  }, [session.status]);
+  if (fault !== undefined)
+    return (
+      <Notice tone="bad">
+        {fault}{' '}
+        <button type="button" className="link" onClick={() => location.reload()}>
+          Load it again
+        </button>
+      </Notice>
+    );
   if (session.status === 'unknown') return <Busy />;
-  if (session.status === 'out') return <LogIn />;
+  if (session.status === 'out') return <LogInPage />;
   return (
     <Router base={BASE}>
       <Frame session={session.session}>
@@ -106,25 +120,36 @@ function isWithin(location: string, path: string): boolean {
 
 function UserMenu({ session: { user, version } }: { session: Session }) {
   const [theme, setTheme] = useState(chosenTheme());
+  const [fault, setFault] = useState<string>();
+  const leave = () => logOut().catch((error: unknown) => setFault(textOf(error)));
   const name = user.name ?? user.email ?? `User ${user.id}`;
   return (
-    <Menu label="Account" icon="user">
-      <p className="menu-note">{name}</p>
-      {THEMES.map((each) => (
-        <MenuItem
-          key={each}
-          isChecked={theme === each}
-          onSelect={() => {
-            chooseTheme(each);
-            setTheme(each);
-          }}
-        >
-          {`Theme: ${each}`}
+    <>
+      <Menu label="Account" icon="user">
+        <p className="menu-note">{name}</p>
+        {THEMES.map((each) => (
+          <MenuItem
+            key={each}
+            isChecked={theme === each}
+            onSelect={() => {
+              chooseTheme(each);
+              setTheme(each);
+            }}
+          >
+            {`Theme: ${each}`}
+          </MenuItem>
+        ))}
+        <MenuItem onSelect={() => window.open('/docs', '_blank', 'noopener')}>
+          API reference
         </MenuItem>
-      ))}
-      <MenuItem onSelect={() => window.open('/docs', '_blank', 'noopener')}>API reference</MenuItem>
-      <MenuItem onSelect={() => void logOut()}>Log out</MenuItem>
-      <p className="menu-note">Patchbay {version}</p>
-    </Menu>
+        <MenuItem onSelect={() => void leave()}>Log out</MenuItem>
+        <p className="menu-note">Patchbay {version}</p>
+      </Menu>
+      {fault !== undefined && (
+        <Dialog title="You are still logged in" onClose={() => setFault(undefined)}>
+          <Notice tone="bad">{fault} Log out again.</Notice>
+        </Dialog>
+      )}
+    </>
   );
 }

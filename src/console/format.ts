@@ -34,6 +34,11 @@ export function counted(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** A value of any type on one line: objects as JSON. */
+export function formatValue(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
 /** `system_connect_error` as `system connect error`. */
 export function words(code: string): string {
   return code.replaceAll(/[_-]+/g, ' ');

@@ -30,17 +30,17 @@ export const PAGES: readonly PageEntry[] = [
   },
   {
     path: '/runs/:agent/:run',
-    page: later(async () => (await import('./pages/call.tsx')).CallPage),
+    page: later(async () => (await import('./pages/call-page.tsx')).CallPage),
   },
   {
     path: '/agents',
     name: 'Agents',
     icon: 'agents',
-    page: later(async () => (await import('./pages/agents/agents.tsx')).Agents),
+    page: later(async () => (await import('./pages/agents/agents-page.tsx')).AgentsPage),
   },
   {
     path: '/agents/:id/*?',
-    page: later(async () => (await import('./pages/agents/agent.tsx')).Agent),
+    page: later(async () => (await import('./pages/agents/agent-page.tsx')).AgentPage),
   },
   {
     path: '/campaigns',
@@ -62,11 +62,13 @@ export const PAGES: readonly PageEntry[] = [
     path: '/telephony',
     name: 'Telephony',
     icon: 'telephony',
-    page: later(async () => (await import('./pages/telephony/telephony.tsx')).Telephony),
+    page: later(async () => (await import('./pages/telephony/telephony-page.tsx')).TelephonyPage),
   },
   {
     path: '/telephony/:id/:tab?',
-    page: later(async () => (await import('./pages/telephony/configuration.tsx')).Configuration),
+    page: later(
+      async () => (await import('./pages/telephony/configuration-page.tsx')).ConfigurationPage,
+    ),
   },
   {
     path: '/system',

@@ -97,7 +97,7 @@ describe.runIf(hasChromium())('the pages of agents', () => {
 
     await open('/agents');
     await page.getByRole('button', { name: 'New agent' }).click();
-    await page.getByLabel('Begin from').selectOption('file');
+    await page.getByLabel('Start from').selectOption('file');
     await page.getByLabel('File').setInputFiles(FIXTURE);
     await page.getByText('0 settings').waitFor();
     await page.getByRole('button', { name: 'Create' }).click();
@@ -123,7 +123,7 @@ describe.runIf(hasChromium())('the pages of agents', () => {
     await page.getByRole('button', { name: 'Actions for appointment-reminder' }).click();
     await page.getByRole('menuitem', { name: 'Archive' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click();
-    await page.getByText('No agent fits').waitFor();
+    await page.getByText('No agent matches').waitFor();
     await page.getByLabel('Status').selectOption('archived');
     await page.getByRole('cell', { name: 'archived' }).waitFor();
     await expectAccessible(page);

@@ -37,7 +37,7 @@ describe.runIf(hasChromium())('the board', () => {
   afterAll(() => twilio?.close());
 
   it('says what to do when no call goes on', async () => {
-    await world.page.getByText('No call goes on').waitFor();
+    await world.page.getByText('No active calls').waitFor();
     await expectAccessible(world.page);
   });
 
@@ -85,7 +85,7 @@ describe.runIf(hasChromium())('the board', () => {
     });
     await page.goto(`${world.gateway.url}/console/`);
     await page.getByText('The connection to the gateway is broken').waitFor();
-    await page.getByText('No call goes on').waitFor();
+    await page.getByText('No active calls').waitFor();
     expect(opened).toBe(2);
     await page.close();
   });

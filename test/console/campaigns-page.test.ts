@@ -112,7 +112,7 @@ describe.runIf(hasChromium())('campaigns', () => {
     await button('Start').click();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Start' }).click();
-    await page.getByText(/It waits until .* 09:00 UTC\. It goes on at/).waitFor();
+    await page.getByText(/It waits until .* 09:00 UTC\. It continues at/).waitFor();
     await page.getByText('0 of 2 contacts called').waitFor();
     await page.locator('.chart canvas').waitFor();
     await expectAccessible(page);
@@ -160,7 +160,7 @@ describe.runIf(hasChromium())('campaigns', () => {
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Results as CSV' }).click();
     expect((await downloading).suggestedFilename()).toMatch(/^campaign_\d+_report\.csv$/);
-    await page.getByRole('link', { name: 'Its runs' }).click();
+    await page.getByRole('link', { name: 'Runs of this campaign' }).click();
     await page.getByText('More filters (1 set)').waitFor();
     await page.goto(`${gateway.url}/console/campaigns`);
     await page.getByRole('link', { name: 'Reminders of May' }).waitFor();

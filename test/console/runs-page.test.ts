@@ -77,7 +77,7 @@ describe.runIf(hasChromium())('the list of runs', () => {
   it('says when no run meets the filters', async () => {
     const { page, gateway } = world;
     await page.goto(`${gateway.url}/console/runs?text=nothing`);
-    await page.getByText('No run meets these filters').waitFor();
+    await page.getByText('No run matches these filters').waitFor();
     await expectAccessible(page);
   });
 

@@ -31,7 +31,7 @@ describe.runIf(hasChromium())('the page of the system', () => {
     expect(shown.find((row) => row.startsWith('GatewayDown'))).toContain('by Prometheus alone');
     // A gateway with a database of its own has a condition, too.
     await page.getByText('not asked lately').or(page.getByText('not used')).first().waitFor();
-    expect(await page.getByText('It has said nothing of itself').count()).toBe(0);
+    expect(await page.getByText('It has not reported its state').count()).toBe(0);
     await expectAccessible(page);
   });
 

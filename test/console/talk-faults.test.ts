@@ -110,7 +110,7 @@ describe.runIf(hasChromium())('a talk', () => {
     const page = await testPage();
     await talk(page);
     await page.evaluate(() => window.hooks.loseMicrophone());
-    await page.getByText('The call goes on with the new one').waitFor();
+    await page.getByText('The call continues with the new one').waitFor();
     expect(await page.evaluate(() => window.hooks.opened)).toBe(2);
     // Another device among many is no reason to open anything.
     await page.evaluate(() => navigator.mediaDevices.dispatchEvent(new Event('devicechange')));
@@ -122,14 +122,14 @@ describe.runIf(hasChromium())('a talk', () => {
     await page.close();
   }, 60_000);
 
-  it('goes on in silence without a microphone, until one is plugged in', async () => {
+  it('continues in silence without a microphone, until one is plugged in', async () => {
     const page = await testPage();
     await talk(page);
     await page.evaluate(() => {
       window.hooks.refusal = 'NotFoundError';
       window.hooks.loseMicrophone();
     });
-    await page.getByText('There is no microphone: the call goes on in silence').waitFor();
+    await page.getByText('There is no microphone: the call continues in silence').waitFor();
     await expectAccessible(page);
     await page.waitForTimeout(SILENT_MS);
     expect(await page.getByText('Connected', { exact: true }).count()).toBe(1);
@@ -137,7 +137,7 @@ describe.runIf(hasChromium())('a talk', () => {
       window.hooks.refusal = undefined;
       navigator.mediaDevices.dispatchEvent(new Event('devicechange'));
     });
-    await page.getByText('The call goes on with the new one').waitFor();
+    await page.getByText('The call continues with the new one').waitFor();
     await page.waitForTimeout((SILENCE_S + 2) * 1_000);
     const { caller, agent, played } = await soundAfter(page);
     expect(caller.length / RATE_HZ).toBeGreaterThan(SILENT_MS / 1_000);
@@ -146,19 +146,19 @@ describe.runIf(hasChromium())('a talk', () => {
     await page.close();
   }, 90_000);
 
-  it('goes on in silence when the microphone is refused meanwhile, until it is allowed', async () => {
+  it('continues in silence when the microphone is refused meanwhile, until it is allowed', async () => {
     const page = await testPage();
     await talk(page);
     await page.evaluate(() => {
       window.hooks.refusal = 'NotAllowedError';
       window.hooks.loseMicrophone();
     });
-    await page.getByText('The microphone is refused: the call goes on in silence').waitFor();
+    await page.getByText('The microphone is refused: the call continues in silence').waitFor();
     await page.evaluate(() => {
       window.hooks.refusal = undefined;
       window.hooks.changePermission();
     });
-    await page.getByText('The call goes on with the new one').waitFor();
+    await page.getByText('The call continues with the new one').waitFor();
     await soundAfter(page);
     await page.close();
   }, 60_000);

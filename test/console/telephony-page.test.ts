@@ -76,10 +76,10 @@ describe.runIf(hasChromium())('the pages of telephony', () => {
 
   it('show the files of the PBX for each way, and never its password', async () => {
     const { page } = world;
-    await page.getByRole('link', { name: 'Files of the PBX' }).click();
+    await page.getByRole('link', { name: 'PBX files' }).click();
     await page.getByRole('region', { name: 'ari.conf', exact: true }).waitFor();
     expect(await page.getByText('[patchbay]').count()).toBeGreaterThan(0);
-    await page.getByLabel('Way of the connection').selectOption('incoming');
+    await page.getByLabel('Connection mode').selectOption('incoming');
     await page.getByText('Asterisk connects for both.').waitFor();
     await page.getByLabel('FreePBX').check();
     await page.getByRole('heading', { name: 'In the web interface of FreePBX' }).waitFor();
@@ -118,7 +118,7 @@ describe.runIf(hasChromium())('the pages of telephony', () => {
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByRole('status').filter({ hasText: 'come here' }).waitFor();
     await page.getByRole('link', { name: 'Telephony' }).first().click();
-    await page.getByRole('row', { name: /Cloud Cloudonix no calls out/ }).waitFor();
+    await page.getByRole('row', { name: /Cloud Cloudonix no outbound calls/ }).waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Actions for Cloud' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();

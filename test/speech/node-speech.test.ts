@@ -117,7 +117,7 @@ describe('the plan of an agent with services of single nodes', () => {
 describe('the circuits of services with one account', () => {
   const fault = (kind: FaultKind) => new ServiceFault('tts', 'elevenlabs', kind, { detail: 'x' });
   const circuits = () => {
-    const cache = new ServiceCache<object>(new FakeClock());
+    const cache = new ServiceCache<object>(new FakeClock(), 'tts');
     const of = (settings: object) => cache.of(settings, 'elevenlabs', () => ({})).circuit;
     return { a: of(tts('A')), b: of(tts('B')), other: of({ ...tts('A'), api_key: 'k2' }) };
   };

@@ -10,6 +10,8 @@ import { signedToken, verifiedClaims } from './signed-tokens.ts';
 
 /** A working day; a page that is loaded renews its session. */
 export const SESSION_SECONDS = 12 * 3_600;
+/** From the log-in, however often it is renewed: 30 days, as long as a token of a user. A copied cookie ends then. */
+const SECONDS_MAX = 30 * 24 * 3_600;
 
 export interface ConsoleSession {
   userId: string;
@@ -28,10 +30,16 @@ export class ConsoleSessions {
   }
 
   /** The token of a session that begins now. */
-  issue({ userId, apiKeyId }: ConsoleSession): Promise<string> {
-    const claims = apiKeyId === null ? {} : { key: apiKeyId };
-    const options = { keys: this.#keys, lifeS: SESSION_SECONDS, clock: this.#clock };
-    return signedToken({ sub: userId, ...claims }, options);
+  issue(session: ConsoleSession): Promise<string> {
+    return this.#signed(session, this.#nowS());
+  }
+
+  /** The token of a session that goes on with `session`; undefined if `token` is none. */
+  async renew(token: string, session: ConsoleSession): Promise<string | undefined> {
+    const claims = await verifiedClaims(token, { keys: this.#keys, clock: this.#clock });
+    if (claims === undefined) return undefined;
+    const { auth_time: beganAtS = claims.iat } = claims;
+    return this.#signed(session, typeof beganAtS === 'number' ? beganAtS : this.#nowS());
   }
 
   /** The principal of a session; undefined if it is over, forged, or its user or key is gone. */
@@ -48,5 +56,17 @@ export class ConsoleSessions {
     const isOver =
       apiKeyId !== null && !(await store.accounts.isKeyActive(organizationId, apiKeyId));
     return isOver ? undefined : { organizationId, userId, apiKeyId };
+  }
+
+  /** `beganAtS`: when the user logged in, `auth_time` of OpenID Connect. */
+  #signed({ userId, apiKeyId }: ConsoleSession, beganAtS: number): Promise<string> {
+    const key = apiKeyId === null ? {} : { key: apiKeyId };
+    const lifeS = Math.min(SESSION_SECONDS, beganAtS + SECONDS_MAX - this.#nowS());
+    const options = { keys: this.#keys, lifeS, clock: this.#clock };
+    return signedToken({ sub: userId, auth_time: beganAtS, ...key }, options);
+  }
+
+  #nowS(): number {
+    return Math.floor(this.#clock.now() / 1_000);
   }
 }

@@ -9,7 +9,7 @@ import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { AGENT_FAULTS, faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { runInPath, workflowIdInPath } from '../http/path-parameters.ts';
 import { isoTime } from '../http/values.ts';
 import {
   type TextChatOut,
@@ -24,7 +24,6 @@ import {
 const common = { tags: ['text chat'], security: keyRequired };
 const sessions = '/workflow/:workflow_id/text-chat/sessions';
 const session = `${sessions}/:run_id`;
-const params = z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath });
 const response = {
   200: textChatOut,
   ...faults(
@@ -52,7 +51,7 @@ export function textChatRoutes(api: Api, deps: TextChatDeps): void {
 
 function idOf(
   request: Parameters<typeof principalOf>[0],
-  { workflow_id: workflowId, run_id: runId }: z.infer<typeof params>,
+  { workflow_id: workflowId, run_id: runId }: z.infer<typeof runInPath>,
 ): TextChatId {
   return { organizationId: principalOf(request).organizationId, workflowId, runId };
 }
@@ -97,7 +96,7 @@ function readRoute(api: Api, deps: TextChatDeps): void {
         operationId: 'getTextChat',
         summary: 'Get a text chat',
         description: 'The conversation so far.',
-        params,
+        params: runInPath,
         response: { 200: textChatOut, ...faults('TEXT_CHAT_NOT_FOUND', 'RUN_NOT_TEXT_CHAT') },
       },
     },
@@ -114,7 +113,7 @@ function messageRoute(api: Api, deps: TextChatDeps): void {
         operationId: 'sendTextChatMessage',
         summary: 'Send a text chat message',
         description: 'Says something to the agent and waits for its answer.',
-        params,
+        params: runInPath,
         body: textChatMessage,
         response,
       },
@@ -136,7 +135,7 @@ function endRoute(api: Api, deps: TextChatDeps): void {
         operationId: 'endTextChat',
         summary: 'End a text chat',
         description: 'Ends the conversation. Asked again, it changes nothing.',
-        params,
+        params: runInPath,
         body: textChatEnd.nullish(),
         response,
       },
@@ -157,7 +156,7 @@ function rewindRoute(api: Api, deps: TextChatDeps): void {
         operationId: 'rewindTextChat',
         summary: 'Rewind a text chat',
         description: 'Takes the conversation back to where it stood after a turn.',
-        params,
+        params: runInPath,
         body: textChatRewind,
         response,
       },

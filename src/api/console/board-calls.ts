@@ -5,6 +5,7 @@ import { Feedback, type FeedbackItem } from '../../call/events/realtime-feedback
 import type { BoardCall, BoardChange, BoardChanges } from '../../model/board-call.ts';
 import type { CallEvent } from '../../model/call-event.ts';
 import type { ActiveCall } from '../../store/runs/run-filters.ts';
+import { contextText, hostOf } from '../http/values.ts';
 
 /** Longest text of last words: two lines of the table. */
 const WORDS_CHARACTERS_MAX = 200;
@@ -126,22 +127,17 @@ function shortened(text: string): string {
 }
 
 function factsOf({ run, workflowName, node }: ActiveCall): BoardCall {
-  const number = (key: string): string | null => {
-    const value = run.initialContext[key];
-    return typeof value === 'string' ? value : null;
-  };
   return {
     run_id: run.id,
     workflow_id: run.workflowId,
     agent: workflowName,
     direction: run.callType,
     provider: run.mode,
-    caller_number: number('caller_number'),
-    called_number: number('called_number'),
+    caller_number: contextText(run, 'caller_number'),
+    called_number: contextText(run, 'called_number'),
     state: run.state === 'running' ? 'answered' : 'ringing',
     since: (run.startedAt ?? run.createdAt).getTime(),
-    // A node's name may have its data folder, which clients must not see.
-    gateway: node.split(':/', 1)[0] ?? node,
+    gateway: hostOf(node),
     node: null,
     last_speaker: null,
     last_words: null,

@@ -1,5 +1,5 @@
 // The live board of one organization, shared by its sockets: reads the active calls once a second and their logs as they
-// grow, and passes on what changed, at most four times a second. It reads only while somebody looks.
+// grow, and passes on what changed, at most four times a second. It reads only while it has viewers.
 
 import type { LiveWatchers } from '../../call/events/live-watchers.ts';
 import type { Log } from '../../log.ts';
@@ -10,15 +10,15 @@ import { BoardCalls } from './board-calls.ts';
 
 /** Calls on a board, the newest; the others are counted. */
 const CALLS_MAX = 2_000;
-/** Calls whose changes are reported as they happen: reports cost the call workers. The others are read at each look. */
+/** Calls whose changes are reported as they happen: reports cost the call workers. The others are read at each poll. */
 const WATCHED_MAX = 200;
-/** Interval of looks for calls that begin, and for what nobody reports. */
-const LOOK_MS = 1_000;
-/** A look is due after this many times what the last one took: 10 % of the process at most. */
-const REST = 9;
+/** Interval of polls for calls that begin, and for events of calls that are not watched. */
+const POLL_MS = 1_000;
+/** The next poll waits this many times what the last one took: 10 % of the process at most. */
+const POLL_WAIT_FACTOR = 9;
 /** Interval of messages. */
 const FLUSH_MS = 250;
-/** Events of one call in one read, and reads in one look; the rest comes with the next look. */
+/** Events of one call in one read, and reads in one poll; the rest comes with the next poll. */
 const EVENTS_MAX = 50;
 const READS_MAX = 40;
 /** Calls in one read. */
@@ -52,7 +52,7 @@ export class LiveBoard {
   /** Whether a message is due although no call changed: after the first read, after a fault, with another total. */
   #isDue = true;
   #isReading = false;
-  #lookAtMs = 0;
+  #pollAtMs = 0;
   #timer: Timer | undefined;
 
   constructor(deps: BoardDeps, organizationId: string) {
@@ -71,7 +71,7 @@ export class LiveBoard {
 
   add(viewer: BoardViewer): void {
     this.#viewers.add(viewer);
-    if (this.#viewers.size === 1) this.#timer = this.#deps.clock.after(0, () => void this.#beat());
+    if (this.#viewers.size === 1) this.#timer = this.#deps.clock.after(0, () => void this.#tick());
   }
 
   remove(viewer: BoardViewer): void {
@@ -82,7 +82,7 @@ export class LiveBoard {
     this.#watches.clear();
   }
 
-  async #beat(): Promise<void> {
+  async #tick(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
@@ -90,12 +90,12 @@ export class LiveBoard {
       this.#flush();
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'the board of calls cannot be read');
-      this.#lookAtMs = this.#deps.clock.monotonicMs() + LOOK_MS;
+      this.#pollAtMs = this.#deps.clock.monotonicMs() + POLL_MS;
       this.#isDue = true;
       for (const viewer of this.#viewers) viewer.onUnavailable();
     } finally {
       this.#isReading = false;
-      if (this.isWatched) this.#timer = this.#deps.clock.after(FLUSH_MS, () => void this.#beat());
+      if (this.isWatched) this.#timer = this.#deps.clock.after(FLUSH_MS, () => void this.#tick());
     }
   }
 
@@ -104,7 +104,7 @@ export class LiveBoard {
     const sinceMs = clock.monotonicMs();
     const stored = this.#stored;
     this.#stored = new Set();
-    if (sinceMs < this.#lookAtMs) {
+    if (sinceMs < this.#pollAtMs) {
       await this.#readLogs(stored);
       return;
     }
@@ -119,7 +119,7 @@ export class LiveBoard {
     if (this.isWatched) this.#watch();
     await this.#readLogs(this.#calls.runIds);
     const tookMs = clock.monotonicMs() - sinceMs;
-    this.#lookAtMs = clock.monotonicMs() + Math.max(LOOK_MS, tookMs * REST);
+    this.#pollAtMs = clock.monotonicMs() + Math.max(POLL_MS, tookMs * POLL_WAIT_FACTOR);
   }
 
   /** Reads the new events of these runs; those with more than a read holds are read again. */

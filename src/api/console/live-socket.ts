@@ -13,7 +13,7 @@ import { ownerOfSession, principalOf } from '../http/authentication.ts';
 import { type BoardViewer, LiveBoard } from './live-board.ts';
 
 const PATH = '/console/live';
-/** Sockets of one organization, and of this process: boards of people and on walls. */
+/** Sockets of one organization, and of this process: boards of people, and on wall displays. */
 const OF_ORGANIZATION_MAX = 50;
 const OF_PROCESS_MAX = 500;
 /** Largest message of a client: it has nothing to say. */
@@ -25,8 +25,8 @@ const WAITING_BYTES_MAX = 256 * 1_024;
 const PING_MS = 15_000;
 /** Pings between two checks that the session still holds. */
 const PINGS_OF_SESSION = 4;
-/** Time for the last message to reach a client. */
-const FAREWELL_MS = 2_000;
+/** Time for the closing handshake, after which the connection is cut. */
+const CLOSE_MS_MAX = 2_000;
 
 const CLOSE = { goingAway: 1001, policy: 1008, sessionOver: 4401 } as const;
 
@@ -146,7 +146,7 @@ class LiveSocket implements BoardViewer {
   #isAnswered = true;
   #pings = 0;
   #ping: Timer | undefined;
-  #farewell: Timer | undefined;
+  #closing: Timer | undefined;
 
   constructor(
     deps: LiveDeps,
@@ -180,17 +180,17 @@ class LiveSocket implements BoardViewer {
 
   /** Ends the socket with a message about the reason. */
   close(reason: string, code: number): void {
-    if (this.#farewell !== undefined) return;
+    if (this.#closing !== undefined) return;
     this.#board.remove(this);
     this.#socket.close(code, reason);
-    this.#farewell = this.#deps.clock.after(FAREWELL_MS, () => this.#socket.terminate());
+    this.#closing = this.#deps.clock.after(CLOSE_MS_MAX, () => this.#socket.terminate());
   }
 
   /** The socket is closed. */
   leave(): void {
     this.#board.remove(this);
     this.#ping?.cancel();
-    this.#farewell?.cancel();
+    this.#closing?.cancel();
   }
 
   /** Sends all calls, unless there is nothing yet or the client still reads what was sent. */

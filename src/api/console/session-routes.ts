@@ -14,6 +14,7 @@ import {
   ownerOfSession,
   requireConsoleHeader,
   SESSION_COOKIE,
+  sessionCookieOf,
 } from '../http/authentication.ts';
 import { CREDENTIALS_BYTES_MAX } from '../http/request-bodies.ts';
 
@@ -35,14 +36,15 @@ export function sessionRoutes(api: Api, deps: ApiDeps): void {
     async (request, reply) => {
       requireConsoleHeader(request);
       const session = await provenSession(deps, request, request.body);
-      await setCookie(deps, reply, session);
+      setCookie(deps, reply, await deps.access.sessions?.issue(session));
       return shown(deps, session.userId);
     },
   );
 
   api.get(PATH, { schema: hidden }, async (request, reply) => {
     const principal = await ownerOfSession(deps, request);
-    await setCookie(deps, reply, principal);
+    const token = sessionCookieOf(request) ?? '';
+    setCookie(deps, reply, await deps.access.sessions?.renew(token, principal));
     return shown(deps, principal.userId);
   });
 
@@ -67,14 +69,9 @@ async function provenSession(
   return { userId: user.id, apiKeyId: null };
 }
 
-async function setCookie(deps: ApiDeps, reply: FastifyReply, session: ConsoleSession) {
-  const { sessions } = deps.access;
-  if (sessions === undefined) throw new GatewayError('CREDENTIALS_MISSING');
-  const { userId, apiKeyId } = session;
-  reply.setCookie(SESSION_COOKIE, await sessions.issue({ userId, apiKeyId }), {
-    ...cookieOptions(deps),
-    maxAge: SESSION_SECONDS,
-  });
+function setCookie(deps: ApiDeps, reply: FastifyReply, token: string | undefined): void {
+  if (token === undefined) throw new GatewayError('CREDENTIALS_MISSING');
+  reply.setCookie(SESSION_COOKIE, token, { ...cookieOptions(deps), maxAge: SESSION_SECONDS });
   reply.header('Cache-Control', 'no-store');
 }
 

@@ -13,14 +13,22 @@ import {
 } from '../../store/files/recording-peaks.ts';
 import { recordingKey } from '../../store/files/run-files.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
-import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { runByPath, runInPath } from '../http/path-parameters.ts';
 import { queryInteger } from '../http/values.ts';
 
 /** A day: no recording is longer. */
 const MS_MAX = 86_400_000;
+/** Of a call whose recording has not begun. */
+const NOT_BEGUN: Peaks = {
+  durationMs: 0,
+  fromMs: 0,
+  binMs: 20,
+  bins: 0,
+  etag: 'not begun',
+  values: new Int8Array(),
+};
 
 export interface PeakDeps {
   /** Recordings that this gateway reads. */
@@ -70,8 +78,8 @@ export function peakRoutes(api: Api, deps: ApiDeps & PeakDeps): void {
         operationId: 'getRunPeaks',
         summary: 'Get the waveform of a run',
         description:
-          'Lowest and highest samples of both channels of the recording, also while the call goes on.',
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+          'Lowest and highest samples of both channels of the recording, also while the call goes on: no bins before it begins.',
+        params: runInPath,
         querystring: query,
         response: {
           200: answer,
@@ -87,10 +95,7 @@ export function peakRoutes(api: Api, deps: ApiDeps & PeakDeps): void {
       },
     },
     async (request, reply) => {
-      const { organizationId } = principalOf(request);
-      const { workflow_id: workflowId, run_id: runId } = request.params;
-      const run = await deps.store.runs.get(organizationId, runId);
-      if (run?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const run = await runByPath(deps, request, request.params);
       const { bins, from_ms: fromMs, to_ms: toMs, bin_ms: binMs } = request.query;
       const peaks = await peaksOf(deps, run, { bins, fromMs, toMs, binMs });
       return send(reply, peaks, request.headers['if-none-match']);
@@ -112,7 +117,8 @@ async function peaksOf(
   const elsewhere = node === undefined ? undefined : await peaksElsewhere?.(node, key, wanted);
   const found = elsewhere ?? (await peaks.read(key, wanted));
   if (found !== undefined) return found;
-  if (isOver && node !== undefined) throw new GatewayError('FILE_NOT_YET_STORED');
+  if (!isOver) return NOT_BEGUN;
+  if (node !== undefined) throw new GatewayError('FILE_NOT_YET_STORED');
   throw new GatewayError('ARTIFACT_MISSING', { artifact: 'recording' });
 }
 

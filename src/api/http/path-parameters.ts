@@ -1,6 +1,11 @@
-// The ids in paths, each described once for all routes that have it.
+// The ids in paths, each described once for all routes that have it, and the run that a path names.
 
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { GatewayError } from '../../errors/gateway-error.ts';
+import type { Run } from '../../model/run.ts';
+import type { ApiDeps } from './api-deps.ts';
+import { principalOf } from './authentication.ts';
 import { idInPath } from './values.ts';
 
 /** Longest UUID that is looked up. */
@@ -38,3 +43,17 @@ export const credentialUuidInPath = z
   .string()
   .max(UUID_LENGTH_MAX)
   .describe("The credential's `uuid`, from `listCredentials`.");
+
+/** Parameters of `/workflow/:workflow_id/runs/:run_id`. */
+export const runInPath = z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath });
+
+/** The run of the organization that the path names. Throws RUN_NOT_FOUND, also if it is another agent's. */
+export async function runByPath(
+  { store }: Pick<ApiDeps, 'store'>,
+  request: FastifyRequest,
+  { workflow_id: workflowId, run_id: runId }: z.infer<typeof runInPath>,
+): Promise<Run> {
+  const run = await store.runs.get(principalOf(request).organizationId, runId);
+  if (run?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+  return run;
+}

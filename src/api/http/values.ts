@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { CONTEXT_LIMITS } from '../../model/json-limits.ts';
+import type { Run } from '../../model/run.ts';
 import { type JsonLimits, jsonExcess } from '../../std/json-size.ts';
 
 /** A fault that validation.ts words as an error of that pydantic type. */
@@ -178,4 +179,10 @@ export const storedObject = within(freeObject, CONTEXT_LIMITS);
 export function hostOf(node: string): string {
   const [host = node] = node.split(':/');
   return host;
+}
+
+/** A text of the run's initial context, such as `caller_number`; null without one. */
+export function contextText({ initialContext }: Pick<Run, 'initialContext'>, key: string) {
+  const value = initialContext[key];
+  return typeof value === 'string' ? value : null;
 }

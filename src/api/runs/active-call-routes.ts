@@ -2,16 +2,14 @@
 // item 8).
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ActiveCall } from '../../store/runs/run-filters.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import { pageFigures, pageParameters } from '../http/page-parameters.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
-import { hostOf, idOut, isoTime, timeOut } from '../http/values.ts';
-import { contextText } from './run-mapping.ts';
+import { runByPath, runInPath } from '../http/path-parameters.ts';
+import { contextText, hostOf, idOut, isoTime, timeOut } from '../http/values.ts';
 
 const common = { tags: ['calls'], security: keyRequired };
 const PAGE_MAX = 10_000;
@@ -109,7 +107,7 @@ function hangUpRoute(api: Api, deps: ApiDeps): void {
         summary: 'Hang up a call',
         description:
           "Ends a run's call, ringing or talking; a run that was never dialled is closed. Asked again, it changes nothing.",
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+        params: runInPath,
         response: {
           200: hungUp,
           ...faults('RUN_NOT_FOUND', 'RUN_WITHOUT_CALL', 'CALL_OUT_OF_REACH', 'PROVIDER_FAILED'),
@@ -118,9 +116,7 @@ function hangUpRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { workflow_id: workflowId, run_id: runId } = request.params;
-      const known = await deps.store.runs.get(organizationId, runId);
-      if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const { id: runId } = await runByPath(deps, request, request.params);
       const run = await deps.callService.hangUp({ organizationId, runId });
       return { workflow_run_id: run.id, state: run.state, disposition: run.disposition };
     },
@@ -146,7 +142,7 @@ function digitsRoute(api: Api, deps: ApiDeps): void {
         operationId: 'sendDigits',
         summary: 'Send digits',
         description: 'Presses keys in a call that talks: by the provider, else by their tones.',
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+        params: runInPath,
         body: keys,
         response: {
           200: z.object({ workflow_run_id: idOut }).describe('The keys are on their way.'),
@@ -163,9 +159,7 @@ function digitsRoute(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { workflow_id: workflowId, run_id: runId } = request.params;
-      const known = await deps.store.runs.get(organizationId, runId);
-      if (known?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const { id: runId } = await runByPath(deps, request, request.params);
       await deps.callService.sendDigits({ organizationId, runId, digits: request.body.digits });
       return { workflow_run_id: runId };
     },

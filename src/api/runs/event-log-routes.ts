@@ -2,13 +2,11 @@
 // stream of the run (event-stream-routes.ts) has the contract's items, which are made of them. Extension.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallEvent } from '../../model/call-event.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
-import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { runByPath, runInPath } from '../http/path-parameters.ts';
 import { freeObject, queryInteger, timeOut } from '../http/values.ts';
 
 /** Largest number of an event. */
@@ -35,7 +33,6 @@ const eventPage = z
   .describe('Events in their order.');
 
 export function eventLogRoutes(api: Api, deps: ApiDeps): void {
-  const { runs } = deps.store;
   api.get(
     '/workflow/:workflow_id/runs/:run_id/events.json',
     {
@@ -45,7 +42,7 @@ export function eventLogRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'listRunEvents',
         summary: 'List events of a run',
         description: "The run's log by pages, also while the call goes on.",
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+        params: runInPath,
         querystring: z.object({
           after: queryInteger(0, SEQ_MAX)
             .default(0)
@@ -56,12 +53,9 @@ export function eventLogRoutes(api: Api, deps: ApiDeps): void {
       },
     },
     async (request) => {
-      const { organizationId } = principalOf(request);
-      const { workflow_id: workflowId, run_id: runId } = request.params;
-      const run = await runs.get(organizationId, runId);
-      if (run?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const { id: runId } = await runByPath(deps, request, request.params);
       const { after, limit } = request.query;
-      const events = await runs.eventsAfter([{ runId, seq: after }], limit);
+      const events = await deps.store.runs.eventsAfter([{ runId, seq: after }], limit);
       const last = events.length === limit ? events.at(-1) : undefined;
       return { events: events.map(onWire), next: last?.seq ?? null };
     },

@@ -3,12 +3,11 @@
 
 import { z } from 'zod';
 import { OrganizationFeed, RunFeed } from '../../call/events/event-feeds.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf, streamGuard } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { runByPath, runInPath } from '../http/path-parameters.ts';
 import { queryFlag } from '../http/values.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
@@ -66,7 +65,7 @@ export function eventRoutes(api: Api, deps: ApiDeps): void {
         operationId: 'watchRun',
         summary: 'Watch a run',
         description: 'Server-sent events of one run, from its begin to its end.',
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+        params: runInPath,
         querystring: query,
         headers,
         response,
@@ -74,9 +73,7 @@ export function eventRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const { workflow_id: workflowId, run_id: runId } = request.params;
-      const run = await store.runs.get(organizationId, runId);
-      if (run?.workflowId !== workflowId) throw new GatewayError('RUN_NOT_FOUND');
+      const run = await runByPath(deps, request, request.params);
       const lastId = request.headers['last-event-id'];
       const feed = new RunFeed(store, run, lastId);
       await streams.answer(

@@ -64,12 +64,6 @@ export function runListItem(deps: ApiDeps, run: Run): RunOut {
   };
 }
 
-/** A text of the run's initial context, such as `caller_number`; null without one. */
-export function contextText({ initialContext }: Pick<Run, 'initialContext'>, key: string) {
-  const value = initialContext[key];
-  return typeof value === 'string' ? value : null;
-}
-
 /** The run's fields under their names in the API. */
 function fieldsOut(run: Run, { isDetail }: { isDetail: boolean }): FieldsOut {
   const fields: Record<string, unknown> = {};

@@ -1,18 +1,18 @@
 // Routes of a workflow's runs: one, and pages of them. Source: specification §4.9, contract §6.2.
 
 import { z } from 'zod';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { runByPath, runInPath, workflowIdInPath } from '../http/path-parameters.ts';
 import { workflowOf } from '../workflows/workflow-mapping.ts';
 import { runDetail } from './run-mapping.ts';
 import { pageOfRuns, runPageQuery } from './run-pages.ts';
 import { runOut, runPage } from './run-schema.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
+
 export function runRoutes(api: Api, deps: ApiDeps): void {
   api.get(
     '/workflow/:workflow_id/runs/:run_id',
@@ -23,16 +23,11 @@ export function runRoutes(api: Api, deps: ApiDeps): void {
         summary: 'Get a run',
         description:
           'One call, or text chat: its state, contexts, links to recording and transcript, and its log.',
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+        params: runInPath,
         response: { 200: runOut, ...faults('RUN_NOT_FOUND') },
       },
     },
-    async (request) => {
-      const { organizationId } = principalOf(request);
-      const run = await deps.store.runs.get(organizationId, request.params.run_id);
-      if (run?.workflowId !== request.params.workflow_id) throw new GatewayError('RUN_NOT_FOUND');
-      return runDetail(deps, run);
-    },
+    async (request) => runDetail(deps, await runByPath(deps, request, request.params)),
   );
 
   api.get(

@@ -11,6 +11,7 @@ import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
 import {
+  contextText,
   hostOf,
   idIn,
   idOut,
@@ -21,7 +22,6 @@ import {
   queryInteger,
   timeOut,
 } from '../http/values.ts';
-import { contextText } from './run-mapping.ts';
 
 const common = { tags: ['runs'], security: keyRequired };
 

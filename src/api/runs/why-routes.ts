@@ -1,19 +1,16 @@
 // Route that explains why a run's call ended. Extension. The explanation is call/why's; this file maps it to the wire.
 
-import { z } from 'zod';
 import { explainRun, type RunExplanation } from '../../call/why/explain-run.ts';
 import type { Explained } from '../../call/why/explanation.ts';
-import { GatewayError } from '../../errors/gateway-error.ts';
 import {
   type CallExplanation,
   callExplanation,
   type ExplainedOut,
 } from '../../model/call-explanation.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
-import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
 import { keyRequired } from '../http/openapi.ts';
-import { runIdInPath, workflowIdInPath } from '../http/path-parameters.ts';
+import { runByPath, runInPath } from '../http/path-parameters.ts';
 
 const explanationSchema = callExplanation.meta({
   description: 'What ended the call, and what else is in its events.',
@@ -30,14 +27,12 @@ export function whyRoutes(api: Api, deps: ApiDeps): void {
         summary: 'Explain a run',
         description:
           'Says in words, from the events of the run alone, what ended the call, where, who caused it and what to do. While the call goes on: what is known so far.',
-        params: z.object({ workflow_id: workflowIdInPath, run_id: runIdInPath }),
+        params: runInPath,
         response: { 200: explanationSchema, ...faults('RUN_NOT_FOUND') },
       },
     },
     async (request) => {
-      const { organizationId } = principalOf(request);
-      const run = await deps.store.runs.get(organizationId, request.params.run_id);
-      if (run?.workflowId !== request.params.workflow_id) throw new GatewayError('RUN_NOT_FOUND');
+      const run = await runByPath(deps, request, request.params);
       return explanationOut(await explainRun(deps.store, run));
     },
   );

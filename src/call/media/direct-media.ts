@@ -22,6 +22,9 @@ import type { BegunSession } from './session-start.ts';
 
 /** Longest item that is sent; the result of a tool may be of any size. */
 const ITEM_CHARACTERS_MAX = 32_768;
+/** Sockets of one call in a minute: what breaks more often carries no call. Each return is two events of the log. */
+const SOCKETS_MAX = 20;
+const SOCKETS_MS = 60_000;
 
 /** Items of both sides' words. */
 const TRANSCRIPT_ITEMS: ReadonlySet<string> = new Set([
@@ -69,12 +72,15 @@ export class DirectMedia {
 
   /** Admits a further socket of a call, whose path has the return's id in place of the run's. */
   admitReturn(path: MediaPath): MediaAdmission {
+    // The path of providers has other limits, and no rule about origins.
+    if (path.isWeb !== true) return refuseMedia('unauthorized', 'path');
     const redeemed = this.#deps.tokens.redeem(path);
     if (redeemed === undefined) return refuseMedia('unauthorized', 'token');
     const call = this.#calls.get(runOfReturnId(path.runId) ?? '');
     if (call === undefined) return refuseMedia('notFound', 'no call waits');
     // The process with the call issues its tokens: this one was used.
     if (redeemed.kind !== 'issued') return refuseMedia('unauthorized', 'token');
+    if (!call.hasRoom) return refuseMedia('conflict', 'sockets');
     return { accept: (socket) => call.connect(socket) };
   }
 }
@@ -91,6 +97,8 @@ class DirectCallMedia {
   readonly #onClosed: () => void;
   /** Events of the log whose items were sent. */
   #sent = 0;
+  /** Monotonic times of the sockets of the last minute, in milliseconds. */
+  #connectedAtMs: number[] = [];
 
   constructor(
     deps: DirectMediaDeps,
@@ -120,7 +128,15 @@ class DirectCallMedia {
           });
   }
 
+  /** Whether the call may have another socket now. */
+  get hasRoom(): boolean {
+    const sinceMs = this.#deps.clock.monotonicMs() - SOCKETS_MS;
+    this.#connectedAtMs = this.#connectedAtMs.filter((atMs) => atMs > sinceMs);
+    return this.#connectedAtMs.length < SOCKETS_MAX;
+  }
+
   connect(socket: MediaSocket): MediaSocketListener {
+    this.#connectedAtMs.push(this.#deps.clock.monotonicMs());
     const { id, workflowId, organizationId } = this.#plan.run;
     const { provider } = this.#plan;
     const listener = this.media.connect(socket);

@@ -99,9 +99,8 @@ function breakOf({ moments, statuses }: CallFacts): Moment | undefined {
   return last?.body.type === 'media.interrupted' && !isReported ? last : undefined;
 }
 
-function silenceOf({ run, turns, keys }: CallFacts): VerdictName {
-  if (run.mode === TEXT_CHAT) return 'chat_left';
-  return turns.length === 0 && keys === 0 ? 'caller_silent' : 'caller_silent';
+function silenceOf({ run }: CallFacts): VerdictName {
+  return run.mode === TEXT_CHAT ? 'chat_left' : 'caller_silent';
 }
 
 const TEXT_CHAT = 'textchat';

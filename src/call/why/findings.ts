@@ -1,6 +1,7 @@
 // One finding about a call, before it is put into words, and the texts of the values that most findings share.
 
 import type { Party } from '../../model/call-explanation.ts';
+import { isObject } from '../../std/json.ts';
 import { definitions } from '../../telephony/registry/registry.ts';
 import { type CallFacts, type Moment, textIn } from './call-facts.ts';
 import type { ServiceRef } from './explanation.ts';
@@ -38,10 +39,7 @@ export function jobText(job: ServiceRef['job']): string {
 /** The service that the run used for a job, by the run's row. */
 export function configuredService({ run }: CallFacts, job: ServiceRef['job']): ServiceRef {
   const known = run.initialContext['runtime_configuration'];
-  const names = (typeof known === 'object' && known !== null ? known : {}) as Record<
-    string,
-    unknown
-  >;
+  const names = isObject(known) ? known : {};
   const model = textIn(names, `${job}_model`) ?? null;
   return { job, name: textIn(names, `${job}_provider`) ?? 'in use', model };
 }

@@ -1,24 +1,24 @@
 // The gateway's API as the console uses it: typed from the API's description, by the session's cookie, with TanStack
 // Query's cache. `api.useQuery('get', '/api/v1/calls/active', ...)` reads, `api.useMutation('post', ...)` changes.
 
-import { QueryCache, QueryClient } from '@tanstack/react-query';
+import { QueryClient } from '@tanstack/react-query';
 import createFetchClient from 'openapi-fetch';
 import createClient from 'openapi-react-query';
 import { ApiError, toApiError } from './errors.ts';
 import type { components, paths } from './schema.d.ts';
-import { sessionOver } from './session.ts';
+import { CONSOLE_HEADERS, sessionOver } from './session.ts';
 
 /** A schema of the API's description by its name: `Schema<'UserResponse'>`. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-/** Header by which the gateway knows that a change comes from this page. */
-export const CONSOLE_HEADERS = { 'X-Patchbay-Console': '1' };
 const REQUEST_MS_MAX = 30_000;
 /** For what the gateway itself gives up to 55 s: examinations, and turns of a chat. */
 const LONG_REQUEST_MS_MAX = 65_000;
 /** Time for which an answer counts as fresh when a page is opened again. */
 const FRESH_MS = 5_000;
 const RETRIES_MAX = 2;
+/** Codes of a session that is over, or whose key or user is gone; 401 has other reasons, too. */
+const LOGGED_OUT = new Set(['CREDENTIALS_MISSING', 'SESSION_OVER', 'USER_NOT_FOUND']);
 
 /** Calls without React: `await client.POST(path, { params, body })`. Rejects with an ApiError. */
 export const client = clientWithin(REQUEST_MS_MAX);
@@ -34,7 +34,6 @@ export const queries = new QueryClient({
       retry: (times, error) => times < RETRIES_MAX && isWorthRetrying(error),
     },
   },
-  queryCache: new QueryCache({ onError: endSessionOf }),
 });
 
 function clientWithin(msMax: number) {
@@ -47,16 +46,27 @@ function clientWithin(msMax: number) {
   });
   made.use({
     onResponse: async ({ response }) => {
-      if (!response.ok) throw await toApiError(response);
+      await requireOk(response);
     },
   });
   return made;
 }
 
-function isWorthRetrying(error: Error): boolean {
-  return !(error instanceof ApiError) || error.status >= 500;
+/** Throws an ApiError for a refusal. One for want of a session leads to the log-in. */
+export async function requireOk(response: Response): Promise<void> {
+  if (response.ok) return;
+  const error = await toApiError(response);
+  if (error.code !== undefined && LOGGED_OUT.has(error.code)) sessionOver();
+  throw error;
 }
 
-function endSessionOf(error: Error): void {
-  if (error instanceof ApiError && error.status === 401) sessionOver();
+/** Marks what was read from paths that begin so as outdated: what is shown is read again. */
+export async function invalidatePaths(...prefixes: readonly string[]): Promise<void> {
+  await queries.invalidateQueries({
+    predicate: ({ queryKey }) => prefixes.some((prefix) => String(queryKey[1]).startsWith(prefix)),
+  });
+}
+
+function isWorthRetrying(error: Error): boolean {
+  return !(error instanceof ApiError) || error.status >= 500;
 }

@@ -1,5 +1,5 @@
-// The live calls of the organization over one websocket, /console/live: all calls first, then what changed. The socket is
-// opened again after it broke, later each time.
+// The active calls of the organization over one websocket, /console/live: all calls first, then what changed. The socket
+// reconnects with exponential backoff and jitter.
 
 import type { BoardCall, BoardMessage } from '../../model/board-call.ts';
 import { loadSession } from './session.ts';
@@ -16,7 +16,7 @@ export interface LiveState {
 
 /** Longest wait before the socket is opened again; the first is a second. Up to half of it is left to chance, so that all
  *  pages do not come back to a gateway at once. */
-const AGAIN_MS_MAX = 30_000;
+const BACKOFF_MS_MAX = 30_000;
 
 export class LiveCalls {
   readonly #url: string;
@@ -56,7 +56,7 @@ export class LiveCalls {
       this.#set({ status: 'broken' });
       // Browsers do not say why a socket was refused: the session may be over.
       loadSession().catch(() => undefined);
-      const waitMs = Math.min(AGAIN_MS_MAX, 1_000 * 2 ** this.#failures);
+      const waitMs = Math.min(BACKOFF_MS_MAX, 1_000 * 2 ** this.#failures);
       this.#failures += 1;
       this.#timer = setTimeout(() => this.#open(), waitMs * (1 - Math.random() / 2));
     };

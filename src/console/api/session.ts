@@ -16,7 +16,8 @@ export type SessionState =
 export type Credentials = { api_key: string } | { email: string; password: string };
 
 const PATH = '/console/session';
-const HEADERS = { 'X-Patchbay-Console': '1' };
+/** Header by which the gateway knows that a change comes from this page. */
+export const CONSOLE_HEADERS = { 'X-Patchbay-Console': '1' };
 const REQUEST_MS_MAX = 15_000;
 
 let state: SessionState = { status: 'unknown' };
@@ -38,8 +39,10 @@ export async function logIn(credentials: Credentials): Promise<void> {
   set({ status: 'in', session: await sessionIn(await ask('POST', credentials)) });
 }
 
+/** Rejects with an ApiError: the session then still holds. */
 export async function logOut(): Promise<void> {
-  await ask('DELETE');
+  const response = await ask('DELETE');
+  if (!response.ok) throw await toApiError(response);
   sessionOver();
 }
 
@@ -55,8 +58,8 @@ async function sessionIn(response: Response): Promise<Session> {
 
 function ask(method: string, body?: Credentials): Promise<Response> {
   const signal = AbortSignal.timeout(REQUEST_MS_MAX);
-  if (body === undefined) return fetch(PATH, { method, headers: HEADERS, signal });
-  const headers = { ...HEADERS, 'Content-Type': 'application/json' };
+  if (body === undefined) return fetch(PATH, { method, headers: CONSOLE_HEADERS, signal });
+  const headers = { ...CONSOLE_HEADERS, 'Content-Type': 'application/json' };
   return fetch(PATH, { method, headers, signal, body: JSON.stringify(body) });
 }
 

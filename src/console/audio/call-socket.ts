@@ -1,5 +1,4 @@
-// The media socket of a call (docs/web-calls.md): one after the other while the call goes on, since one that breaks may be
-// followed by another within a few seconds.
+// The media socket of a call (docs/web-calls.md), which reconnects with its resume token for a few seconds after it broke.
 
 export interface CallAccess {
   run_id: string;
@@ -22,7 +21,7 @@ export interface SocketListener {
 const WAITING_BYTES_MAX = 64_000;
 /** Frames dropped in a row after which the connection counts as broken. */
 const DROPPED_MAX = 100;
-const AGAIN_MS = 400;
+const RECONNECT_MS = 400;
 /** A connection that is broken without a sign takes the browser minutes to notice. */
 const OPEN_MS_MAX = 2_500;
 const BROKEN: ReadonlySet<number> = new Set([1005, 1006, 1011, 1012, 1013]);
@@ -137,7 +136,7 @@ export class CallSocket {
       this.#listener.onClosed(1006, 'MEDIA_LOST');
       return;
     }
-    this.#timer = setTimeout(() => this.#returnNow(), isFirst ? 0 : AGAIN_MS);
+    this.#timer = setTimeout(() => this.#returnNow(), isFirst ? 0 : RECONNECT_MS);
   }
 
   #returnNow(): void {

@@ -1,6 +1,7 @@
-// Whether the agent is heard in the microphone: in the first second of the greeting, the microphone's level is compared with
-// the one that is played. If the browser's canceller does not remove it, the audio goes out over a connection of the page
-// with itself, which every canceller knows; if that does not help either, the microphone is closed while the agent speaks.
+// Checks the browser's acoustic echo cancellation (AEC): in the first second of the greeting, the microphone's level is
+// compared with the one that is played. Without enough attenuation the audio is played over a peer connection of the page
+// with itself, whose output every canceller knows; without that either, the call is half duplex: the microphone is closed
+// while the agent speaks.
 
 export type EchoRemedy = 'none' | 'loopback' | 'half-duplex';
 

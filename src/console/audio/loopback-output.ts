@@ -1,4 +1,5 @@
-// The agent's audio over a connection of the page with itself: what comes that way, every browser's echo canceller knows.
+// Plays the agent's audio over a WebRTC peer connection of the page with itself: every browser's echo canceller has what is
+// received that way as its reference.
 
 const CONNECT_MS_MAX = 3_000;
 

@@ -1,4 +1,5 @@
-// The microphone of a call: opened after a click, opened again when its device is gone, closed for good with the call.
+// The microphone of a call (getUserMedia): opened in a click, again when its device is gone or permitted anew, and closed
+// with the call.
 
 export type MicrophoneFault =
   /** The person or the browser's settings refuse it. */
@@ -44,7 +45,7 @@ export interface MicrophoneOptions {
   onStream: (stream: MediaStream) => void;
   /** The device is gone; another is being opened. */
   onLost: () => void;
-  /** No other can be opened: the call goes on in silence until one is plugged in. */
+  /** No other can be opened: the call continues in silence until one is plugged in. */
   onFault: (fault: MicrophoneFault) => void;
 }
 

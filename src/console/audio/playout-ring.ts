@@ -1,5 +1,5 @@
-// Playout of the agent's audio: a ring that begins with a little delay, grows it after an underrun and gives it back in
-// quiet times. Marks are bound to samples. Pure: the worklet calls it for every quantum.
+// Adaptive jitter buffer of the agent's audio: a ring that plays after a short delay, which grows after an underrun and
+// shrinks again without one. Marks are bound to samples. Pure: the worklet calls it for every quantum.
 
 /** Longest audio in the ring: more than the gateway sends ahead. The oldest is dropped beyond it. */
 const RING_MS = 4_000;

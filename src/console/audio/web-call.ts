@@ -8,7 +8,7 @@ import type { FromLine, ToLine } from './line-messages.ts';
 import { LoopbackOutput } from './loopback-output.ts';
 import { Microphone, MicrophoneError, type MicrophoneFault } from './microphone.ts';
 
-export type CallState = 'idle' | 'opening' | 'connecting' | 'talking' | 'reconnecting' | 'ended';
+export type WebCallState = 'idle' | 'opening' | 'connecting' | 'talking' | 'reconnecting' | 'ended';
 
 export type CallNotice =
   /** The microphone is gone, and another is being opened; it is there again. */
@@ -39,7 +39,7 @@ export interface CallEnd {
 }
 
 export interface CallEvents {
-  state: CallState;
+  state: WebCallState;
   level: CallLevel;
   /** A live item of the run: `{ type: 'rtf-…', payload, timestamp }`. */
   item: { type: string } & Record<string, unknown>;
@@ -89,7 +89,7 @@ export class WebCall {
   readonly #abort = new AbortController();
   readonly #microphone: Microphone;
   readonly #echo = new EchoCheck();
-  #state: CallState = 'idle';
+  #state: WebCallState = 'idle';
   #context: AudioContext | undefined;
   #line: AudioWorkletNode | undefined;
   #source: MediaStreamAudioSourceNode | undefined;
@@ -112,7 +112,7 @@ export class WebCall {
     });
   }
 
-  get state(): CallState {
+  get state(): WebCallState {
     return this.#state;
   }
 
@@ -320,7 +320,7 @@ export class WebCall {
     this.#line?.port.postMessage(message, given);
   }
 
-  #setState(state: CallState): void {
+  #setState(state: WebCallState): void {
     if (this.#state === state) return;
     this.#state = state;
     this.#emit('state', state);

@@ -1,6 +1,8 @@
 // Items of a call's event stream (the contract's `rtf-*`, with media times) as the page reads them. A field that is
 // absent or of another type counts as absent: streams of older runs have fewer.
 
+import { objectOf } from '../parts/json-object.ts';
+
 export interface CallItem {
   type: string;
   payload: Record<string, unknown>;
@@ -19,7 +21,7 @@ export function itemIn(data: Record<string, unknown>): CallItem | undefined {
   return {
     type,
     timestamp,
-    payload: objectIn(payload),
+    payload: objectOf(payload),
     at_ms: numberIn(data['at_ms']),
     turn: numberIn(data['turn']),
     node_id: stringIn(data['node_id']),
@@ -33,10 +35,4 @@ export function numberIn(value: unknown): number | undefined {
 
 export function stringIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-export function objectIn(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
 }

@@ -1,7 +1,8 @@
 // The state of a call's page from the items of its event stream, live and replayed alike. Pure: no clock, no browser.
 // All times are media times in milliseconds, which are those of the recording.
 
-import { type CallItem, numberIn, objectIn, stringIn } from './call-items.ts';
+import { objectOf } from '../parts/json-object.ts';
+import { type CallItem, numberIn, stringIn } from './call-items.ts';
 
 /** Items in the page at most: a call of some hours. Later ones are counted only. */
 export const ITEMS_MAX = 20_000;
@@ -214,7 +215,7 @@ function addNode(draft: Draft, { payload, timestamp }: CallItem, atMs: number): 
 
 function addAnswer(draft: Draft, { payload, turn }: CallItem, atMs: number): void {
   const totalMs = (numberIn(payload['latency_seconds']) ?? 0) * 1_000;
-  const parts = objectIn(payload['parts_ms']);
+  const parts = objectOf(payload['parts_ms']);
   const of = (name: string): number => Math.max(0, numberIn(parts[name]) ?? 0);
   draft.answers.push({
     turn: turn ?? draft.answers.length + 1,
@@ -262,7 +263,7 @@ function endTool(draft: Draft, { payload }: CallItem, atMs: number): void {
 function addFault(draft: Draft, { payload }: CallItem, atMs: number): void {
   const code = stringIn(payload['processor']) ?? '';
   const text = stringIn(payload['error']) ?? '';
-  const { from, to } = objectIn(payload['service_change']);
+  const { from, to } = objectOf(payload['service_change']);
   draft.faults.push({
     atMs,
     code,

@@ -1,8 +1,8 @@
 // The waveform of a call's recording: lowest and highest samples of both channels, from the gateway.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { CONSOLE_HEADERS } from '../api/client.ts';
-import { toApiError } from '../api/errors.ts';
+import { requireOk } from '../api/client.ts';
+import { CONSOLE_HEADERS } from '../api/session.ts';
 
 const REQUEST_MS_MAX = 15_000;
 /** Interval of questions while the call goes on. */
@@ -18,7 +18,7 @@ export interface Peaks {
   values: Int8Array;
 }
 
-/** Peaks of a part of the recording. `data` is null for a live call that has none yet. */
+/** Peaks of a part of the recording. `data` is null for a call without a recording. */
 export function usePeaks({
   path,
   hasSound,
@@ -53,7 +53,7 @@ async function read(address: string, stopped: AbortSignal): Promise<Peaks | null
   const signal = AbortSignal.any([stopped, AbortSignal.timeout(REQUEST_MS_MAX)]);
   const response = await fetch(address, { signal, headers: CONSOLE_HEADERS });
   if (response.status === 404) return null;
-  if (!response.ok) throw await toApiError(response);
+  await requireOk(response);
   const figure = (name: string): number => Number(response.headers.get(name) ?? 0);
   return {
     durationMs: figure('X-Duration-Ms'),

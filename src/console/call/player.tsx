@@ -143,7 +143,7 @@ function Moment({ playhead, endMs }: { playhead: Playhead; endMs: number }) {
       <span className="moment">
         {formatMoment(atMs ?? endMs)} / {formatMoment(endMs)}
       </span>
-      <CopyButton text={addressAt(atMs)} label="Link to this moment" />
+      <CopyButton text={addressAt(atMs)} label="Copy link to this moment" />
     </>
   );
 }

@@ -322,6 +322,6 @@ function summaryOf(call: CallState, endMs: number): string {
     `the agent speaks ${count('agent')} times and ${digits('agent')} keys are sent;`,
     `${call.entered.length} nodes, ${count('interruption')} interruptions,`,
     `${call.tools.length} tools, ${call.faults.length} faults`,
-    middle === undefined ? '' : `; answers after ${formatDuration(middle)} in the middle`,
+    middle === undefined ? '' : `; answers after ${formatDuration(middle)} (median)`,
   ].join(' ');
 }

@@ -3,7 +3,7 @@
 import '@xyflow/react/dist/base.css';
 import '../style/graph.css';
 import { later } from '../parts/later.tsx';
-import type { GraphProps } from './types.ts';
+import { type GraphProps, nodeName } from './types.ts';
 
 const AgentGraph = later(
   async () => (await import('./agent-graph.tsx')).AgentGraph,
@@ -15,7 +15,6 @@ export function GraphView({
   ...props
 }: GraphProps & { /** In pixels. */ height?: number }) {
   const { definition, path, onSelect } = props;
-  const nameOf = (id: string) => definition.nodes.find((node) => node.id === id)?.data.name ?? id;
   return (
     <div className="graph">
       {/* The list below says the same. */}
@@ -42,7 +41,7 @@ export function GraphView({
                   .filter(({ source }) => source === id)
                   .map((edge) => (
                     <li key={edge.id}>
-                      to {nameOf(edge.target)}
+                      to {nodeName(definition.nodes, edge.target)}
                       {edge.data?.condition !== undefined && `: ${edge.data.condition}`}
                     </li>
                   ))}

@@ -29,6 +29,11 @@ export interface GraphProps {
   onSelect?: ((id: string) => void) | undefined;
 }
 
+/** The name of a node; its id if it has none, or does not exist. */
+export function nodeName(nodes: GraphDefinition['nodes'], id: string): string {
+  return nodes.find((node) => node.id === id)?.data.name ?? id;
+}
+
 /** The path of a call that entered these nodes in turn. */
 export function pathOf(entered: readonly string[]): CallPath {
   const visits = new Map<string, number>();

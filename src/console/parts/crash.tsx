@@ -1,7 +1,6 @@
-// Catches a fault of a page, so that the navigation stays.
+// Error boundary of a page: its fault leaves the navigation in place.
 
 import { Component, type ReactNode } from 'react';
-import { textOf } from '../api/errors.ts';
 import { Notice } from './notice.tsx';
 
 export class Crash extends Component<{ children: ReactNode }, { fault: unknown }> {
@@ -15,11 +14,16 @@ export class Crash extends Component<{ children: ReactNode }, { fault: unknown }
     if (this.state.fault === undefined) return this.props.children;
     return (
       <Notice tone="bad">
-        This page failed: {textOf(this.state.fault)}{' '}
+        This page failed: {messageOf(this.state.fault)}{' '}
         <button type="button" className="link" onClick={() => location.reload()}>
           Load it again
         </button>
       </Notice>
     );
   }
+}
+
+/** Of a fault of the program, which is no answer of the gateway. */
+function messageOf(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault);
 }

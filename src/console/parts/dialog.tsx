@@ -1,20 +1,17 @@
 // Dialogs of the browser: it keeps the focus within them and closes them on Escape.
 
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { ApiError, textOf } from '../api/errors.ts';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+import { useAction } from './action.tsx';
 import { Icon } from './icon.tsx';
-import { Notice } from './notice.tsx';
 
 /** A modal dialog, open for as long as it is rendered. */
 export function Dialog({
   title,
   onClose,
-  isWide = false,
   children,
 }: {
   title: string;
   onClose: () => void;
-  isWide?: boolean;
   children: ReactNode;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -28,7 +25,6 @@ export function Dialog({
     <dialog
       ref={dialog}
       aria-labelledby={id}
-      data-wide={isWide}
       onCancel={(event) => {
         event.preventDefault();
         onClose();
@@ -60,11 +56,11 @@ export function Confirm({
   onClose: () => void;
   children: ReactNode;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       <footer className="buttons">
         <button type="button" onClick={onClose}>
           Cancel
@@ -82,29 +78,72 @@ export function Confirm({
   );
 }
 
-/** The end of a form in a dialog: the fault of its action, a button that closes it, and the one that sends it. */
+/** A form in a dialog, which closes after it was sent. `onSubmit` may reject: the error is shown, and the dialog stays. */
+export function FormDialog({
+  title,
+  action,
+  busyAction = action,
+  isDisabled = false,
+  onSubmit,
+  onClose,
+  children,
+}: {
+  title: string;
+  /** Name of the button that sends the form, and what it says meanwhile. */
+  action: string;
+  busyAction?: string;
+  isDisabled?: boolean;
+  onSubmit: (form: FormData) => Promise<unknown>;
+  onClose: () => void;
+  /** The fields, or a function that gets their errors. */
+  children: ReactNode | ((errors: Readonly<Record<string, string>>) => ReactNode);
+}) {
+  const { run, isBusy, notice, fields } = useAction();
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    if (await run(() => onSubmit(form))) onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)}>
+        {typeof children === 'function' ? children(fields) : children}
+        <FormEnd
+          notice={notice}
+          action={isBusy ? busyAction : action}
+          isDisabled={isBusy || isDisabled}
+          onClose={onClose}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+/** The end of a form in a dialog: the error of its action, a button that closes it, and the one that sends it. */
 export function FormEnd({
-  fault,
+  notice,
   action,
   isDisabled,
   onClose,
 }: {
-  fault: string | undefined;
+  /** The action's. */
+  notice: ReactNode;
   /** Name of the button that sends the form. */
   action: string;
   isDisabled: boolean;
   onClose: () => void;
 }) {
   const footer = useRef<HTMLElement>(null);
+  const isRefused = Boolean(notice);
   // The field that is at fault may be out of sight in a long form.
   useEffect(() => {
-    if (fault === undefined) return;
+    if (!isRefused) return;
     const form = footer.current?.closest('form');
     form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [fault]);
+  }, [isRefused]);
   return (
     <>
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       <footer ref={footer} className="buttons">
         <button type="button" onClick={onClose}>
           Cancel
@@ -115,28 +154,4 @@ export function FormEnd({
       </footer>
     </>
   );
-}
-
-const NO_FIELDS: Readonly<Record<string, string>> = {};
-
-/** Runs an action once at a time, and keeps its error's text, and the texts by field of a form. */
-export function useAction() {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  /** Resolves with whether it succeeded. */
-  const run = async (action: () => Promise<unknown>): Promise<boolean> => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await action();
-      return true;
-    } catch (error) {
-      setError(error);
-      return false;
-    } finally {
-      setBusy(false);
-    }
-  };
-  const fault = error === undefined ? undefined : textOf(error);
-  return { run, isBusy, fault, fields: error instanceof ApiError ? error.fields : NO_FIELDS };
 }

@@ -16,7 +16,6 @@ const PATHS = {
     'M5 3h4l2 5-2.5 1.5a11 11 0 0 0 6 6L16 13l5 2v4a2 2 0 0 1-2 2A16 16 0 0 1 3 5a2 2 0 0 1 2-2Z',
   campaigns: 'M4 10v4h3l9 5V5L7 10H4ZM20 9v6',
   system: 'M4 4h16v6H4ZM4 14h16v6H4ZM7.5 7h.01M7.5 17h.01',
-  start: 'M12 3v12M7 10l5 5 5-5M4 21h16',
   play: 'M6 4l14 8-14 8V4Z',
   pause: 'M8 4v16M16 4v16',
   microphone:
@@ -26,9 +25,7 @@ const PATHS = {
   hangUp: 'M3 15c0-4 4-6 9-6s9 2 9 6v2l-5-1v-3c-2.5-.8-5.500-.8-8 0v3l-5 1v-2Z',
   keys: 'M6 5h.01M12 5h.01M18 5h.01M6 11h.01M12 11h.01M18 11h.01M6 17h.01M12 17h.01M18 17h.01',
   download: 'M12 3v12M7 10l5 5 5-5M4 21h16',
-  upload: 'M12 16V4M7 9l5-5 5 5M4 21h16',
   copy: 'M8 8h12v12H8ZM4 16V4h12',
-  link: 'M10 14a4 4 0 0 0 6 0l4-4a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-4 4a4 4 0 0 0 6 6l1-1',
   search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14ZM16 16l5 5',
   plus: 'M12 5v14M5 12h14',
   back: 'M15 5l-7 7 7 7',

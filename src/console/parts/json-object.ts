@@ -10,6 +10,11 @@ export function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** The value if it is an object, else an empty one. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-// Components whose module is loaded when they are shown first. Not React's `lazy`: what suspends is shown 300 ms after its
+// Lazy loading: components whose module is loaded when they are shown first. Not React's `lazy`: what suspends is shown 300 ms after its
 // fallback at the earliest (FALLBACK_THROTTLE_MS of react-dom).
 
 import { type ComponentType, useEffect, useState } from 'react';

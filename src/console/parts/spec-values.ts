@@ -1,4 +1,4 @@
-// The values of a form by the gateway's description of its fields: what it begins with, and what it sends. Pure.
+// The values of a form by the gateway's description of its fields: its initial values, and what it sends. Pure.
 
 export interface SpecField {
   name: string;
@@ -26,11 +26,11 @@ export function formValues(
   stored: Readonly<Record<string, unknown>> = {},
 ): FormValues {
   return Object.fromEntries(
-    fields.map((field) => [field.name, beginning(field, stored[field.name])]),
+    fields.map((field) => [field.name, initialValue(field, stored[field.name])]),
   );
 }
 
-function beginning({ type, sensitive, options }: SpecField, value: unknown): string | boolean {
+function initialValue({ type, sensitive, options }: SpecField, value: unknown): string | boolean {
   if (type === 'boolean') return value === true;
   if (sensitive) return '';
   if (typeof value === 'string') return value;

@@ -4,6 +4,7 @@ import '../style/talk.css';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { CallLevel } from '../audio/web-call.ts';
+import { KEYPAD } from '../call/call-control.ts';
 import { callHref } from '../links.ts';
 import { CheckField } from '../parts/field.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -11,21 +12,15 @@ import { Badge, Notice, type Tone } from '../parts/notice.tsx';
 import { endText, noticeText, STATES } from './talk-texts.ts';
 import { type Talk, type TalkLine, useTalk } from './use-talk.ts';
 
-export interface TalkPanelProps {
+interface TalkPanelProps {
   workflowId: string;
   /** Whether the agent's draft answers, if there is one. Default: false, what is published. */
   draft?: boolean;
-  /** Called when the run of a call is known, and again at each further call. */
-  onStarted?: (runId: string) => void;
-  /** Called when a call is over; it may be read then at its page. */
-  onEnded?: (runId: string) => void;
 }
 
-const KEYS = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '*', '0', '#'];
-
-export function TalkPanel({ workflowId, draft = false, onStarted, onEnded }: TalkPanelProps) {
+export function TalkPanel({ workflowId, draft = false }: TalkPanelProps) {
   const [hasHeadphones, setHeadphones] = useState(false);
-  const call = useTalk({ workflowId, isDraft: draft, hasHeadphones, onStarted, onEnded });
+  const call = useTalk({ workflowId, isDraft: draft, hasHeadphones });
   const { talk } = call;
   const isActive = talk.state !== 'idle' && talk.state !== 'ended';
   return (
@@ -39,7 +34,7 @@ export function TalkPanel({ workflowId, draft = false, onStarted, onEnded }: Tal
             {talk.state === 'idle' ? 'Talk' : 'Talk again'}
           </button>
         )}
-        <span className="talk-state" role="status">
+        <span role="status">
           <Badge tone={toneOf(talk)}>{STATES[talk.state]}</Badge>
         </span>
       </div>
@@ -102,7 +97,7 @@ function Controls({ call }: { call: Call }) {
       {hasKeys && canSpeak && (
         <fieldset className="talk-keys">
           <legend className="hidden">Keys</legend>
-          {KEYS.map((digit) => (
+          {KEYPAD.map((digit) => (
             <button key={digit} type="button" onClick={() => call.sendKey(digit)}>
               {digit}
             </button>
@@ -126,7 +121,7 @@ function Messages({ call: { talk }, workflowId }: { call: Call; workflowId: stri
         <Notice tone="info">
           {endText(talk.end)}{' '}
           {talk.runId !== undefined && (
-            <Link href={callHref(workflowId, talk.runId)}>See the call</Link>
+            <Link href={callHref(workflowId, talk.runId)}>Open the call</Link>
           )}
         </Notice>
       )}

@@ -1,15 +1,16 @@
 // What the panel of a call says about its state, its faults and its end.
 
-import type { CallNotice, CallState } from '../audio/web-call.ts';
+import type { CallNotice, WebCallState } from '../audio/web-call.ts';
 import { words } from '../format.ts';
+import type { Tone } from '../parts/notice.tsx';
 
-export const STATES: Readonly<Record<CallState, string>> = {
+export const STATES: Readonly<Record<WebCallState, string>> = {
   idle: 'Not connected',
   opening: 'Waiting for the microphone: allow it if the browser asks',
   connecting: 'Connecting',
   talking: 'Connected',
   reconnecting: 'Connection lost, connecting again',
-  ended: 'Over',
+  ended: 'Ended',
 };
 
 /** By the codes of notices and of CallError. */
@@ -28,23 +29,24 @@ const FAULTS: Readonly<Record<string, string>> = {
     'The browser does not play sound. Check the loudspeaker and the sound settings of this page, then start again.',
 };
 
-type Tone = 'warn' | 'info' | 'bad';
-
 const NOTICES: Readonly<Record<string, readonly [Tone, string]>> = {
   'microphone-lost': ['warn', 'The microphone is gone. Another one is being opened.'],
   'microphone-missing': [
     'bad',
-    'There is no microphone: the call goes on in silence. Plug one in to speak.',
+    'There is no microphone: the call continues in silence. Plug one in to speak.',
   ],
   'microphone-blocked': [
     'bad',
-    'The microphone is refused: the call goes on in silence. Allow it for this page in the address bar of the browser.',
+    'The microphone is refused: the call continues in silence. Allow it for this page in the address bar of the browser.',
   ],
   'microphone-busy': [
     'bad',
-    'The microphone cannot be opened: the call goes on in silence. Another program may have it: close that, or plug in another microphone.',
+    'The microphone cannot be opened: the call continues in silence. Another program may have it: close that, or plug in another microphone.',
   ],
-  'microphone-restored': ['info', 'The microphone has changed. The call goes on with the new one.'],
+  'microphone-restored': [
+    'info',
+    'The microphone has changed. The call continues with the new one.',
+  ],
   'use-headphones': [
     'warn',
     'The agent is heard in the microphone, so the microphone is off while the agent speaks. Use headphones, or press Interrupt to speak.',
@@ -52,7 +54,7 @@ const NOTICES: Readonly<Record<string, readonly [Tone, string]>> = {
   'audio-interrupted': ['warn', 'The system has taken the sound. Press Play again.'],
 };
 
-/** A microphone that is refused in the middle of a call ends nothing: the call goes on in silence. */
+/** A microphone that is refused in the middle of a call ends nothing: the call continues in silence. */
 export function noticeText(notice: CallNotice): readonly [Tone, string] {
   return NOTICES[notice] ?? ['bad', FAULTS[notice] ?? words(notice)];
 }

@@ -8,8 +8,8 @@ import {
   type CallEvents,
   type CallLevel,
   type CallNotice,
-  type CallState,
   WebCall,
+  type WebCallState,
 } from '../audio/web-call.ts';
 import { faultText } from './talk-texts.ts';
 
@@ -21,7 +21,7 @@ export interface TalkLine {
 }
 
 export interface Talk {
-  state: CallState;
+  state: WebCallState;
   isMuted: boolean;
   runId: string | undefined;
   lines: readonly TalkLine[];
@@ -32,12 +32,10 @@ export interface Talk {
   end: string | undefined;
 }
 
-export interface TalkOptions {
+interface TalkOptions {
   workflowId: string;
   isDraft: boolean;
   hasHeadphones: boolean;
-  onStarted: ((runId: string) => void) | undefined;
-  onEnded: ((runId: string) => void) | undefined;
 }
 
 const NONE: Talk = {
@@ -71,17 +69,15 @@ export function useTalk(options: TalkOptions) {
       if (call.current === current) setTalk((before) => ({ ...before, ...changes(before) }));
     };
     setTalk({ ...NONE, state: 'opening' });
-    current.on('state', (state) => {
-      change(({ runId }) => ({ state, runId: current.runId ?? runId }));
-      if (state === 'connecting' && current.runId !== undefined) options.onStarted?.(current.runId);
-    });
+    current.on('state', (state) =>
+      change(({ runId }) => ({ state, runId: current.runId ?? runId })),
+    );
     current.on('level', (level) => onLevel.current?.(level));
     current.on('notice', (notice) => change(() => ({ notice })));
     current.on('item', (item) => change(({ lines }) => ({ lines: withItem(lines, item) })));
-    current.on('ended', ({ runId, reason }) => {
-      change(({ fault }) => ({ state: 'ended', end: fault === undefined ? reason : undefined }));
-      if (runId !== undefined) options.onEnded?.(runId);
-    });
+    current.on('ended', ({ reason }) =>
+      change(({ fault }) => ({ state: 'ended', end: fault === undefined ? reason : undefined })),
+    );
     current.start().catch((error: unknown) => {
       if (error instanceof DOMException && error.name === 'AbortError') return; // Hung up meanwhile.
       change(() => ({ fault: faultOf(error), end: undefined, state: 'ended' }));

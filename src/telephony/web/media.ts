@@ -11,6 +11,10 @@ import type { DirectCall } from '../provider/provider.ts';
 const codecs = { 8000: 'L16', 16000: 'L16/16000' } as const;
 const FRAME_S = 0.02;
 const SAMPLE_BYTES = 2;
+/** Keys at once, such as a number that is pasted; then one for so many frames of audio, ten a second, as fast as keys are
+ *  sent over a line. Each key is a turn of the call; more are dropped, such as those of a key that is held down. */
+const KEYS_MAX = 40;
+const FRAMES_OF_KEY = 5;
 
 const message = z.discriminatedUnion('type', [
   z.object({
@@ -57,6 +61,8 @@ class WebMedia implements MediaProtocol {
   #frameBytes = 0;
   /** A frame of silence while the caller is muted. */
   #silence: Uint8Array | undefined;
+  /** Frames that count for the next keys. */
+  #keyFrames = KEYS_MAX * FRAMES_OF_KEY;
 
   constructor(call: DirectCall) {
     this.#call = call;
@@ -70,6 +76,7 @@ class WebMedia implements MediaProtocol {
 
   decodeBinary(payload: Uint8Array, listener: AudioListener): void {
     if (payload.length !== this.#frameBytes) throw malformed(payload.length);
+    if (this.#keyFrames < KEYS_MAX * FRAMES_OF_KEY) this.#keyFrames += 1;
     listener.onAudio(this.#silence ?? payload, Number.NaN);
   }
 
@@ -101,6 +108,8 @@ class WebMedia implements MediaProtocol {
         listener.onEvent({ type: 'mark', name: read.name, outcome: 'played' });
         break;
       case 'key':
+        if (this.#keyFrames < FRAMES_OF_KEY) return;
+        this.#keyFrames -= FRAMES_OF_KEY;
         listener.onEvent({ type: 'digit', digit: read.digit });
         break;
       case 'mute':

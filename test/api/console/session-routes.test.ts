@@ -102,6 +102,18 @@ describe('a session of the console', () => {
     expect((await read(renewed)).status).toBe(200);
   });
 
+  it('ends thirty days after the log-in, however often it is renewed', async () => {
+    let cookie = await cookieFor({ api_key: served.test.apiKey });
+    for (let hours = 10; hours < 720; hours += 10) {
+      served.test.clock.advance(10 * HOUR_MS);
+      const { status, headers } = await session('GET', { headers: cookie });
+      expect([status, hours]).toEqual([200, hours]);
+      cookie = { cookie: String(headers['set-cookie']).split(';', 1)[0] ?? '' };
+    }
+    served.test.clock.advance(10 * HOUR_MS);
+    expect((await session('GET', { headers: cookie })).body.code).toBe('SESSION_OVER');
+  });
+
   it('is no token of a user, nor is a token a session', async () => {
     const { cookie } = await cookieFor({ api_key: served.test.apiKey });
     const [, token = ''] = cookie.split('=');

@@ -61,7 +61,11 @@ describe('GET .../peaks', () => {
   });
 
   it('says whether there is no recording, or none here yet', async () => {
-    const { id } = await stored.aRun({ state: 'running' });
+    const live = await stored.aRun({ state: 'running' });
+    const begins = await peaksOf(live.id);
+    expect([begins.status, begins.bytes.length]).toEqual([200, 0]);
+    expect(begins.headers).toMatchObject({ 'x-duration-ms': '0', 'x-bins': '0' });
+    const { id } = await stored.aRun(stored.completed({ recordingKey: 'recordings/999998.wav' }));
     const missing = await peaksOf(id);
     expect([missing.status, missing.body.code]).toEqual([404, 'ARTIFACT_MISSING']);
     const over = await stored.aRun(stored.completed({ recordingKey: 'recordings/999999.wav' }));

@@ -1,4 +1,4 @@
-// One open console as a client: it asks and listens as the pages do (src/console/pages/board, src/console/pages/call.tsx) over
+// One open console as a client: it asks and listens as the pages do (src/console/pages/board, src/console/pages/call-page.tsx) over
 // HTTP, the board's socket and the call's stream. It draws nothing: a browser runs on another machine than the gateway.
 
 import { createParser } from 'eventsource-parser';

@@ -73,6 +73,17 @@ describe('a media socket of a browser', () => {
     ]);
   });
 
+  it('takes keys at the pace of a line, forty at once, and drops others', () => {
+    const at = stream();
+    at.text(HELLO);
+    const taken = (): number => at.events.filter(({ type }) => type === 'digit').length;
+    for (let i = 0; i < 60; i++) at.text('{"type":"key","digit":"5"}');
+    expect(taken()).toBe(40);
+    for (let frame = 0; frame < 9; frame++) at.binary(new Uint8Array(640));
+    for (let i = 0; i < 60; i++) at.text('{"type":"key","digit":"5"}');
+    expect(taken()).toBe(41);
+  });
+
   it('has silence in place of a muted caller', () => {
     const at = stream();
     at.text(HELLO);

@@ -1,7 +1,7 @@
 // An agent as a file of JSON: what the console exports, and what it takes back.
 
 import type { components } from '../../api/schema.d.ts';
-import { isObject, objectIn } from '../../parts/json-object.ts';
+import { isObject, objectIn, objectOf } from '../../parts/json-object.ts';
 
 type Definition = components['schemas']['WorkflowDefinition'];
 type Values = Record<string, unknown>;
@@ -45,15 +45,11 @@ export function parseAgentFile(text: string, fileName: string): AgentFile {
   return {
     name: typeof name === 'string' && name.trim() !== '' ? name : fileName,
     definition,
-    settings: valuesOf(content['workflow_configurations']),
-    variables: valuesOf(content['template_context_variables']),
+    settings: objectOf(content['workflow_configurations']),
+    variables: objectOf(content['template_context_variables']),
   };
 }
 
 function isDefinition(value: unknown): value is Definition {
   return isObject(value) && Array.isArray(value['nodes']) && Array.isArray(value['edges']);
-}
-
-function valuesOf(value: unknown): Values {
-  return isObject(value) ? value : {};
 }

@@ -1,6 +1,6 @@
 // What changes agents: their lists and their pages are then read anew.
 
-import { client, queries, type Schema } from '../../api/client.ts';
+import { client, invalidatePaths, type Schema } from '../../api/client.ts';
 
 export async function setStatus(
   id: string,
@@ -15,7 +15,5 @@ export async function setStatus(
 
 /** Reads lists and single agents anew. */
 export async function agentsChanged(): Promise<void> {
-  await queries.invalidateQueries({
-    predicate: ({ queryKey }) => String(queryKey[1]).startsWith('/api/v1/workflow/'),
-  });
+  await invalidatePaths('/api/v1/workflow/');
 }

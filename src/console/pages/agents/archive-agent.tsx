@@ -17,8 +17,8 @@ export function ArchiveAgent({
       onConfirm={() => setStatus(id, 'archived')}
       onClose={onClose}
     >
-      <p>It answers and starts no more calls; calls that go on end as usual.</p>
-      <p>Its runs stay, and it can be taken back.</p>
+      <p>It answers and starts no more calls; active calls end as usual.</p>
+      <p>Its runs stay, and it can be restored.</p>
     </Confirm>
   );
 }

@@ -4,10 +4,8 @@ import type { Schema } from '../../api/client.ts';
 import { Code } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Section } from '../../parts/page.tsx';
+import { saveText } from '../../parts/save-file.ts';
 import { agentFileText } from './agent-file.ts';
-
-/** Time for which the file's address stays after the click: the browser has begun to read it long before. */
-const ADDRESS_MS = 10_000;
 
 export function ExportTab({ agent }: { agent: Schema<'WorkflowResponse'> }) {
   const { nodes = [], edges = [] } = agent.workflow_definition as Partial<
@@ -23,7 +21,11 @@ export function ExportTab({ agent }: { agent: Schema<'WorkflowResponse'> }) {
     <Section
       title={`Version ${agent.version_number ?? ''} as JSON`}
       actions={
-        <button type="button" className="primary" onClick={() => download(fileNameOf(agent), text)}>
+        <button
+          type="button"
+          className="primary"
+          onClick={() => saveText(fileNameOf(agent), text, 'application/json')}
+        >
           <Icon name="download" />
           Download
         </button>
@@ -42,13 +44,4 @@ export function ExportTab({ agent }: { agent: Schema<'WorkflowResponse'> }) {
 function fileNameOf({ name, version_number: version }: Schema<'WorkflowResponse'>): string {
   const plain = name.replaceAll(/[^\p{L}\p{N}]+/gu, '-').replaceAll(/^-|-$/g, '');
   return `${plain || 'agent'}-v${version ?? 0}.json`;
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), ADDRESS_MS);
 }

@@ -1,10 +1,10 @@
 // Dialogs of folders: to make, rename and delete them, and to put an agent into one.
 
 import { type FormEvent, useState } from 'react';
-import { client, queries, type Schema } from '../../api/client.ts';
-import { Dialog, useAction } from '../../parts/dialog.tsx';
+import { client, invalidatePaths, type Schema } from '../../api/client.ts';
+import { useAction } from '../../parts/action.tsx';
+import { Dialog, FormDialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { agentsChanged } from './agents-changed.ts';
 
 type Folder = Schema<'FolderResponse'>;
@@ -18,16 +18,20 @@ export function FolderList({
   folders: readonly Folder[];
   onClose: () => void;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [name, setName] = useState('');
-  const change = (action: () => Promise<unknown>) => run(() => action().then(foldersChanged));
+  const change = (action: () => Promise<unknown>) =>
+    run(async () => {
+      await action();
+      await invalidatePaths('/api/v1/folder', '/api/v1/workflow/');
+    });
   const create = async (event: FormEvent) => {
     event.preventDefault();
     if (await change(() => client.POST('/api/v1/folder', { body: { name } }))) setName('');
   };
   return (
     <Dialog title="Folders" onClose={onClose}>
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       {folders.length === 0 && <p className="empty">There is no folder yet.</p>}
       <ul className="folder-list">
         {folders.map((folder) => (
@@ -104,46 +108,26 @@ export function MoveToFolder({
   folders: readonly Folder[];
   onClose: () => void;
 }) {
-  const { run, isBusy, fault } = useAction();
   const [folder, setFolder] = useState(agent.folder_id ?? NO_FOLDER);
-  const move = async (event: FormEvent) => {
-    event.preventDefault();
-    const isDone = await run(async () => {
-      await client.PUT('/api/v1/workflow/{workflow_id}/folder', {
-        params: { path: { workflow_id: agent.id } },
-        body: { folder_id: folder === NO_FOLDER ? null : folder },
-      });
-      await agentsChanged();
+  const move = async () => {
+    await client.PUT('/api/v1/workflow/{workflow_id}/folder', {
+      params: { path: { workflow_id: agent.id } },
+      body: { folder_id: folder === NO_FOLDER ? null : folder },
     });
-    if (isDone) onClose();
+    await agentsChanged();
   };
   return (
-    <Dialog title={`Folder of ${agent.name}`} onClose={onClose}>
-      <form onSubmit={move}>
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <SelectField
-          label="Folder"
-          value={folder}
-          hint={folders.length === 0 ? 'There is no folder yet: “Folders” makes one.' : undefined}
-          options={[
-            { value: NO_FOLDER, label: 'in no folder' },
-            ...folders.map(({ id, name }) => ({ value: id, label: name })),
-          ]}
-          onChange={({ target }) => setFolder(target.value)}
-        />
-        <footer className="buttons">
-          <button type="submit" className="primary" disabled={isBusy}>
-            Move
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <FormDialog title={`Folder of ${agent.name}`} action="Move" onSubmit={move} onClose={onClose}>
+      <SelectField
+        label="Folder"
+        value={folder}
+        hint={folders.length === 0 ? 'There is no folder yet: “Folders” makes one.' : undefined}
+        options={[
+          { value: NO_FOLDER, label: 'in no folder' },
+          ...folders.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+        onChange={({ target }) => setFolder(target.value)}
+      />
+    </FormDialog>
   );
-}
-
-async function foldersChanged(): Promise<void> {
-  await Promise.all([
-    queries.invalidateQueries({ queryKey: ['get', '/api/v1/folder'] }),
-    agentsChanged(),
-  ]);
 }

@@ -5,9 +5,10 @@ import { useLocation } from 'wouter';
 import { api, client } from '../../api/client.ts';
 import { textOf } from '../../api/errors.ts';
 import { counted } from '../../format.ts';
-import { Dialog, useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
+import { Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { Field, SelectField, TextField } from '../../parts/field.tsx';
-import { Loaded, Notice } from '../../parts/notice.tsx';
+import { Loaded } from '../../parts/notice.tsx';
 import { type AgentFile, readAgentFile } from './agent-file.ts';
 import { agentsChanged } from './agents-changed.ts';
 
@@ -20,7 +21,7 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New agent" onClose={onClose}>
       <SelectField
-        label="Begin from"
+        label="Start from"
         value={way}
         options={[
           { value: 'template', label: 'a template' },
@@ -28,12 +29,12 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
         ]}
         onChange={({ target }) => setWay(target.value as Way)}
       />
-      {way === 'template' ? <FromTemplate /> : <FromFile />}
+      {way === 'template' ? <FromTemplate onClose={onClose} /> : <FromFile onClose={onClose} />}
     </Dialog>
   );
 }
 
-function FromTemplate() {
+function FromTemplate({ onClose }: { onClose: () => void }) {
   const templates = api.useQuery('get', '/api/v1/workflow/templates', {
     params: { query: { summary: true } },
   });
@@ -54,7 +55,7 @@ function FromTemplate() {
           return data?.id;
         };
         return (
-          <CreateForm onCreate={create}>
+          <CreateForm onCreate={create} onClose={onClose}>
             <SelectField
               label="Template"
               value={template.id}
@@ -76,7 +77,7 @@ function FromTemplate() {
   );
 }
 
-function FromFile() {
+function FromFile({ onClose }: { onClose: () => void }) {
   const [file, setFile] = useState<AgentFile>();
   const [name, setName] = useState('');
   const [fault, setFault] = useState<string>();
@@ -96,6 +97,7 @@ function FromFile() {
     <CreateForm
       onCreate={async () => (file === undefined ? undefined : importAgent(file, name))}
       isReady={file !== undefined}
+      onClose={onClose}
     >
       <Field
         label="File"
@@ -164,14 +166,16 @@ async function importAgent({ definition, settings, variables }: AgentFile, name:
 function CreateForm({
   onCreate,
   isReady = true,
+  onClose,
   children,
 }: {
   /** Resolves with the id of the new agent. */
   onCreate: () => Promise<string | undefined>;
   isReady?: boolean;
+  onClose: () => void;
   children: ReactNode;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [, navigate] = useLocation();
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -184,12 +188,7 @@ function CreateForm({
   return (
     <form onSubmit={submit}>
       {children}
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-      <footer className="buttons">
-        <button type="submit" className="primary" disabled={isBusy || !isReady}>
-          Create
-        </button>
-      </footer>
+      <FormEnd notice={notice} action="Create" isDisabled={isBusy || !isReady} onClose={onClose} />
     </form>
   );
 }

@@ -1,7 +1,7 @@
 // The details of a node: its texts, tools and further fields by the catalogue of node types, and its edges.
 
 import { api, type Schema } from '../../api/client.ts';
-import type { GraphDefinition } from '../../graph/types.ts';
+import { type GraphDefinition, nodeName } from '../../graph/types.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Facts } from '../../parts/page.tsx';
 
@@ -25,7 +25,7 @@ export function NodePanel({
 }) {
   const types = api.useQuery('get', '/api/v1/node-types');
   const spec = types.data?.node_types.find(({ name }) => name === node.type);
-  const nameOf = (id: string) => nodes.find((each) => each.id === id)?.data.name ?? id;
+  const nameOf = (id: string) => nodeName(nodes, id);
   const name = node.data.name ?? node.id;
   const shown = fieldsOf(node, spec?.properties ?? []);
   return (

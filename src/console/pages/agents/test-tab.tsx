@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { TextArea } from '../../parts/field.tsx';
 import { objectIn } from '../../parts/json-object.ts';
 import { Loaded, Notice } from '../../parts/notice.tsx';
@@ -41,7 +41,7 @@ function StartChat({
   agent: AgentDetail;
   onStarted: (runId: string) => void;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [context, setContext] = useState(() => JSON.stringify(variables, null, 2));
   const values = objectIn(context);
   const start = () =>
@@ -51,7 +51,7 @@ function StartChat({
   return (
     <>
       {status === 'archived' && (
-        <Notice tone="warn">The agent is archived: take it back to test it.</Notice>
+        <Notice tone="warn">The agent is archived: restore it to test it.</Notice>
       )}
       <TextArea
         label="Values of variables (JSON)"
@@ -65,7 +65,7 @@ function StartChat({
         hint="As the request that starts a call would send them."
         onChange={({ target }) => setContext(target.value)}
       />
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       <div className="buttons">
         <button
           type="button"
@@ -73,7 +73,7 @@ function StartChat({
           disabled={isBusy || values === undefined}
           onClick={() => void start()}
         >
-          {isBusy ? 'The agent begins …' : 'Start the chat'}
+          {isBusy ? 'Starting the chat …' : 'Start the chat'}
         </button>
       </div>
     </>

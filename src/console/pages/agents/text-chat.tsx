@@ -5,8 +5,10 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'rea
 import { Link } from 'wouter';
 import { patientClient, queries, type Schema } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
-import { pathOf } from '../../graph/types.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { formatValue } from '../../format.ts';
+import { nodeName, pathOf } from '../../graph/types.ts';
+import { callHref } from '../../links.ts';
+import { useAction } from '../../parts/action.tsx';
 import { TextArea } from '../../parts/field.tsx';
 import { Badge, Notice } from '../../parts/notice.tsx';
 import { Facts } from '../../parts/page.tsx';
@@ -49,12 +51,11 @@ export function TextChat({
   /** Reads the chat anew. */
   onChanged: () => Promise<unknown>;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [text, setText] = useState('');
   const [pending, setPending] = useState<string>();
-  const { revision, session_data: session } = chat;
+  const { revision: expectedRevision, session_data: session } = chat;
   const params = { path: { workflow_id: chat.workflow_id, run_id: chat.workflow_run_id } };
-  const expectedRevision = revision;
   const change = (action: () => Promise<{ data?: Chat | undefined }>) =>
     run(async () => {
       try {
@@ -103,7 +104,7 @@ export function TextChat({
           void rewind(id);
         }}
       />
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       {chat.is_completed ? (
         <Notice tone="info">
           The chat has ended. <RunLink chat={chat} />
@@ -117,7 +118,7 @@ export function TextChat({
 }
 
 function RunLink({ chat }: { chat: Chat }) {
-  return <Link href={`/runs/${chat.workflow_id}/${chat.workflow_run_id}`}>Its run</Link>;
+  return <Link href={callHref(chat.workflow_id, chat.workflow_run_id)}>Open the run</Link>;
 }
 
 function Turns({
@@ -222,7 +223,7 @@ function Composer({
     if (said !== '' && !isBusy) void onSend(said);
   };
   return (
-    <form className="chat-composer" onSubmit={submit}>
+    <form onSubmit={submit}>
       <TextArea
         label="What you say"
         rows={2}
@@ -253,7 +254,7 @@ function ChatState({ agent, chat }: { agent: Schema<'WorkflowResponse'>; chat: C
   const { current_node_id: nodeId } = chat.checkpoint;
   const { nodes_visited: visited, extracted_variables: extracted } = chat.gathered_context;
   const { nodes } = definitionOf(agent.workflow_definition);
-  const nameOf = (id: string) => nodes.find((node) => node.id === id)?.data.name ?? id;
+  const nameOf = (id: string) => nodeName(nodes, id);
   const values = Object.entries((extracted ?? {}) as Record<string, unknown>);
   const path = pathOf(Array.isArray(visited) ? visited.map(String) : []);
   return (
@@ -271,7 +272,7 @@ function ChatState({ agent, chat }: { agent: Schema<'WorkflowResponse'>; chat: C
         ],
         ['Path', [...path.visits.keys()].map(nameOf).join(' → ')],
         ['Run', <RunLink key="run" chat={chat} />],
-        ...values.map(([name, value]) => [name, String(value)] as const),
+        ...values.map(([name, value]) => [name, formatValue(value)] as const),
       ]}
     />
   );

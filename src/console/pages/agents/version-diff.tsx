@@ -1,7 +1,7 @@
 // What differs between two versions, as a page shows it: by its sign and its word, and by colour only beside them.
 
 import { useMemo } from 'react';
-import { words } from '../../format.ts';
+import { counted, words } from '../../format.ts';
 import { Badge, Notice, type Tone } from '../../parts/notice.tsx';
 import { Section } from '../../parts/page.tsx';
 import {
@@ -79,7 +79,7 @@ function Line({ line }: { line: DiffLine }) {
   if (line.kind === 'skipped')
     return (
       <p className="diff-line" data-kind="skipped">
-        {line.count} equal {line.count === 1 ? 'line' : 'lines'}
+        {counted(line.count, 'equal line')}
       </p>
     );
   const { kind, words: pieces } = line;

@@ -4,7 +4,7 @@
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { api, client, type Schema } from '../../api/client.ts';
-import { formatTime } from '../../format.ts';
+import { formatTime, formatValue } from '../../format.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -178,8 +178,11 @@ function AskVersion({
 }) {
   const path = { workflow_id: agentId };
   const publish = async () => {
-    await client.POST('/api/v1/workflow/{workflow_id}/publish', { params: { path } });
-    await agentsChanged();
+    try {
+      await client.POST('/api/v1/workflow/{workflow_id}/publish', { params: { path } });
+    } finally {
+      await agentsChanged();
+    }
   };
   if (what === 'publish')
     return (
@@ -189,7 +192,7 @@ function AskVersion({
         onConfirm={publish}
         onClose={onClose}
       >
-        <p>Calls that begin from here on use it. Calls that go on keep the version they have.</p>
+        <p>New calls use it. Active calls keep the version they have.</p>
       </Confirm>
     );
   const restore = async () => {
@@ -206,8 +209,8 @@ function AskVersion({
       onClose={onClose}
     >
       <p>
-        Its graph, settings and variables become a new version, which is published at once. Calls
-        that go on keep the version they have.
+        Its graph, settings and variables become a new version, which is published at once. Active
+        calls keep the version they have.
       </p>
       {hasDraft && (
         <Notice tone="warn">There is a draft: what it changes is lost. Export it first.</Notice>
@@ -257,12 +260,7 @@ function Values({
   return (
     <Section title={title}>
       {entries.length === 0 && <p className="hint">{empty}</p>}
-      <Facts
-        facts={entries.map(
-          ([name, value]) =>
-            [name, typeof value === 'string' ? value : JSON.stringify(value)] as const,
-        )}
-      />
+      <Facts facts={entries.map(([name, value]) => [name, formatValue(value)] as const)} />
     </Section>
   );
 }

@@ -1,12 +1,12 @@
-// The board: every call that goes on, where it stands and what was said last, as it happens. Without agents its place has
-// the first steps.
+// The board of active calls: the node and the last words of each, live. Without agents the first steps are shown in its
+// place.
 
 import { useDeferredValue, useMemo, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
 import type { BoardCall } from '../../../model/board-call.ts';
 import { api } from '../../api/client.ts';
 import { LiveCalls, type LiveState } from '../../api/live.ts';
-import { formatNumber } from '../../format.ts';
+import { counted, formatNumber } from '../../format.ts';
 import { later } from '../../parts/later.tsx';
 import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -46,10 +46,10 @@ function Board() {
   const found = useMemo(() => filtered(state.calls, wanted), [state.calls, wanted]);
   const pages = Math.max(1, Math.ceil(found.length / PAGE_CALLS));
   const at = Math.min(page, pages);
-  if (state.calls === undefined) return <Standing state={state} />;
+  if (state.calls === undefined) return <ConnectionNotice state={state} />;
   return (
     <>
-      <Standing state={state} />
+      <ConnectionNotice state={state} />
       <search className="filters">
         <div className="field board-filter">
           <label htmlFor="board-filter">Filter</label>
@@ -69,7 +69,7 @@ function Board() {
         </p>
       </search>
       {found.length === 0 ? (
-        <Nothing isFiltered={wanted.trim() !== ''} />
+        <NoCalls isFiltered={wanted.trim() !== ''} />
       ) : (
         <BoardTable
           calls={found.slice((at - 1) * PAGE_CALLS, at * PAGE_CALLS)}
@@ -93,33 +93,31 @@ function Board() {
   );
 }
 
-function Standing({ state: { status, calls } }: { state: LiveState }) {
+function ConnectionNotice({ state: { status, calls } }: { state: LiveState }) {
   if (status === 'broken') {
-    return (
-      <Notice tone="warn">The connection to the gateway is broken. It is opened again.</Notice>
-    );
+    return <Notice tone="warn">The connection to the gateway is broken. Reconnecting.</Notice>;
   }
   if (status === 'unavailable') {
     return (
-      <Notice tone="warn">The gateway cannot read its calls at the moment. It tries again.</Notice>
+      <Notice tone="warn">The gateway cannot read its calls at the moment. Trying again.</Notice>
     );
   }
   return calls === undefined ? <Busy /> : null;
 }
 
-function Nothing({ isFiltered }: { isFiltered: boolean }) {
+function NoCalls({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <p className="empty">No call matches the filter.</p>;
   return (
     <p className="empty">
-      No call goes on. Talk to one of your <Link href="/agents">agents</Link>, or see the{' '}
-      <Link href="/runs">runs</Link> of calls that are over.
+      No active calls. Talk to one of your <Link href="/agents">agents</Link>, or see the{' '}
+      <Link href="/runs">runs</Link> of past calls.
     </p>
   );
 }
 
 function countText({ calls, total }: LiveState, found: number): string {
   const shown = calls?.size ?? 0;
-  const all = `${formatNumber(total)} ${total === 1 ? 'call' : 'calls'}`;
+  const all = counted(total, 'call');
   const cut = total > shown ? `, the newest ${formatNumber(shown)} are here` : '';
   return found === shown ? `${all}${cut}` : `${formatNumber(found)} of ${all}${cut}`;
 }

@@ -3,10 +3,10 @@
 import { memo, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
 import type { BoardCall } from '../../../model/board-call.ts';
-import { client } from '../../api/client.ts';
+import { DIGITS, DIGITS_HINT, hangUpCall, sendDigits } from '../../call/call-control.ts';
 import { formatDuration } from '../../format.ts';
 import { callHref } from '../../links.ts';
-import { Confirm, Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Badge } from '../../parts/notice.tsx';
@@ -23,13 +23,13 @@ export function BoardTable({ calls, clockMs }: { calls: readonly BoardCall[]; cl
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by the keyboard */}
-      <section className="table-scroll" aria-label="Calls that go on" tabIndex={0}>
+      <section className="table-scroll" aria-label="Active calls" tabIndex={0}>
         <table className="board">
-          <caption className="hidden">Calls that go on</caption>
+          <caption className="hidden">Active calls</caption>
           <thead>
             <tr>
               <th scope="col">Call</th>
-              <th scope="col">Where it stands</th>
+              <th scope="col">Node and last words</th>
               <th scope="col" data-number="true">
                 Duration
               </th>
@@ -86,7 +86,7 @@ const Row = memo(function Row({
         </div>
       </td>
       <td data-number="true">
-        <Ticking since={call.since} clockMs={clockMs} />
+        <Duration since={call.since} clockMs={clockMs} />
       </td>
       <td>{call.gateway}</td>
       <td>
@@ -125,7 +125,7 @@ function nameOf(call: BoardCall): string {
   return `the call of ${call.agent}, run ${call.run_id}`;
 }
 
-function Ticking({ since, clockMs }: { since: number; clockMs: number }) {
+function Duration({ since, clockMs }: { since: number; clockMs: number }) {
   const now = useSyncExternalStore(subscribeSecond, () => second);
   const seconds = Math.max(0, Math.round((now + clockMs - since) / 1_000));
   return <>{seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1_000)}</>;
@@ -151,66 +151,43 @@ function subscribeSecond(listener: () => void): () => void {
   };
 }
 
-function pathOf({ workflow_id, run_id }: BoardCall) {
-  return { path: { workflow_id, run_id } };
-}
-
 function HangUp({ call, onClose }: { call: BoardCall; onClose: () => void }) {
   return (
     <Confirm
       title="Hang up this call?"
       action="Hang up"
       onClose={onClose}
-      onConfirm={() =>
-        client.POST('/api/v1/workflow/{workflow_id}/runs/{run_id}/hang-up', {
-          params: pathOf(call),
-        })
-      }
+      onConfirm={() => hangUpCall(call)}
     >
       <p>
-        {call.agent}, {numbersOf(call)}. The person on the telephone hears nothing more.
+        {call.agent}, {numbersOf(call)}. The person on the telephone is disconnected.
       </p>
     </Confirm>
   );
 }
 
-const KEYS = '[0-9*#A-Dw]{1,64}';
-
 function SendKeys({ call, onClose }: { call: BoardCall; onClose: () => void }) {
-  const { run, isBusy, fault } = useAction();
   const [digits, setDigits] = useState('');
-  const send = () =>
-    client.POST('/api/v1/workflow/{workflow_id}/runs/{run_id}/digits', {
-      params: pathOf(call),
-      body: { digits },
-    });
   return (
-    <Dialog title="Send keys" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void run(send).then((isDone) => isDone && onClose());
-        }}
-      >
-        <p className="board-numbers">
-          {call.agent}, {numbersOf(call)}
-        </p>
-        <TextField
-          label="Keys"
-          hint="0 to 9, *, #, A to D; w is a pause of half a second."
-          value={digits}
-          onChange={({ target }) => setDigits(target.value)}
-          pattern={KEYS}
-          required
-          autoComplete="off"
-        />
-        <FormEnd
-          fault={fault}
-          action="Send"
-          isDisabled={isBusy || digits === ''}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Send keys"
+      action="Send"
+      isDisabled={digits === ''}
+      onSubmit={() => sendDigits(call, digits)}
+      onClose={onClose}
+    >
+      <p className="board-numbers">
+        {call.agent}, {numbersOf(call)}
+      </p>
+      <TextField
+        label="Keys"
+        hint={DIGITS_HINT}
+        value={digits}
+        onChange={({ target }) => setDigits(target.value)}
+        pattern={DIGITS}
+        required
+        autoComplete="off"
+      />
+    </FormDialog>
   );
 }

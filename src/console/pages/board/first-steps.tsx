@@ -4,9 +4,9 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, client, queries } from '../../api/client.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { later } from '../../parts/later.tsx';
-import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
+import { Busy, Loaded } from '../../parts/notice.tsx';
 import { Section } from '../../parts/page.tsx';
 
 /** Loaded when an agent was chosen, so that the first page stays small. */
@@ -22,7 +22,7 @@ export function FirstSteps({ onBegun, onDone }: { onBegun: () => void; onDone: (
   const templates = api.useQuery('get', '/api/v1/workflow/templates', {
     params: { query: { summary: true } },
   });
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [agent, setAgent] = useState<{ id: string; name: string }>();
   if (agent !== undefined) return <Ready agent={agent} onDone={onDone} />;
   const begin = async ({ id, template_name: name }: Template): Promise<void> => {
@@ -36,7 +36,7 @@ export function FirstSteps({ onBegun, onDone }: { onBegun: () => void; onDone: (
         There are no agents yet. Choose one to talk to in this browser: it runs on this gateway
         alone, and needs no account anywhere.
       </p>
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       <Loaded query={templates}>
         {(all) => (
           <ul className="templates">
@@ -58,7 +58,7 @@ export function FirstSteps({ onBegun, onDone }: { onBegun: () => void; onDone: (
           </ul>
         )}
       </Loaded>
-      {isBusy && <Busy label="The agent is made" />}
+      {isBusy && <Busy label="Creating the agent" />}
       <p>
         Or <Link href="/agents">make an agent</Link> of your own, and connect a telephone line under{' '}
         <Link href="/telephony">Telephony</Link>.

@@ -1,11 +1,10 @@
 // What can be done with a campaign in its state, each after a question.
 
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { client, queries } from '../../api/client.ts';
-import { Confirm, Dialog, useAction } from '../../parts/dialog.tsx';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, TextField } from '../../parts/field.tsx';
-import { Notice } from '../../parts/notice.tsx';
 import { ACTIONS, type Action, type Campaign } from './campaign-words.ts';
 
 export function CampaignActions({ campaign }: { campaign: Campaign }) {
@@ -63,46 +62,33 @@ const OUTCOMES = [
 
 function Redial({ campaign, onClose }: { campaign: Campaign; onClose: () => void }) {
   const [, navigate] = useLocation();
-  const { run, isBusy, fault } = useAction();
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const submit = async (form: FormData) => {
     const chosen = (name: string) => form.get(name) !== null;
-    await run(async () => {
-      const { data } = await client.POST('/api/v1/campaign/{campaign_id}/redial', {
-        params: { path: { campaign_id: campaign.id } },
-        body: {
-          name: String(form.get('name')),
-          retry_on_no_answer: chosen('retry_on_no_answer'),
-          retry_on_busy: chosen('retry_on_busy'),
-          retry_on_voicemail: chosen('retry_on_voicemail'),
-        },
-      });
-      await queries.invalidateQueries();
-      if (data !== undefined) navigate(`/campaigns/${data.id}`);
+    const { data } = await client.POST('/api/v1/campaign/{campaign_id}/redial', {
+      params: { path: { campaign_id: campaign.id } },
+      body: {
+        name: String(form.get('name')),
+        retry_on_no_answer: chosen('retry_on_no_answer'),
+        retry_on_busy: chosen('retry_on_busy'),
+        retry_on_voicemail: chosen('retry_on_voicemail'),
+      },
     });
+    await queries.invalidateQueries();
+    if (data !== undefined) navigate(`/campaigns/${data.id}`);
   };
   return (
-    <Dialog title="Redial" onClose={onClose}>
-      <form onSubmit={(event) => void submit(event)}>
-        <p>A new campaign for contacts that this one did not reach. It is not started yet.</p>
-        <TextField
-          label="Name"
-          name="name"
-          defaultValue={`${campaign.name} (Redial)`}
-          maxLength={255}
-          required
-        />
-        {OUTCOMES.map(([name, label]) => (
-          <CheckField key={name} label={label} name={name} defaultChecked />
-        ))}
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <footer className="buttons">
-          <button type="submit" className="primary" disabled={isBusy}>
-            Create the campaign
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <FormDialog title="Redial" action="Create the campaign" onSubmit={submit} onClose={onClose}>
+      <p>A new campaign for contacts that this one did not reach. It is not started yet.</p>
+      <TextField
+        label="Name"
+        name="name"
+        defaultValue={`${campaign.name} (Redial)`}
+        maxLength={255}
+        required
+      />
+      {OUTCOMES.map(([name, label]) => (
+        <CheckField key={name} label={label} name={name} defaultChecked />
+      ))}
+    </FormDialog>
   );
 }

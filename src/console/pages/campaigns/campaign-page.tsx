@@ -2,8 +2,8 @@
 
 import { Link, useParams } from 'wouter';
 import { api, client } from '../../api/client.ts';
-import { formatNumber, formatTime } from '../../format.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { formatNumber, formatTime, formatValue, words } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { later } from '../../parts/later.tsx';
 import { Badge, Loaded, Notice, type Tone } from '../../parts/notice.tsx';
@@ -64,17 +64,20 @@ function State({
   if (wait !== null && wait !== undefined)
     return (
       <Notice tone="info">
-        It waits {wait.message}.{wait.until !== null && ` It goes on at ${formatTime(wait.until)}.`}
+        It waits {wait.message}.
+        {wait.until !== null && ` It continues at ${formatTime(wait.until)}.`}
       </Notice>
     );
   if (state === 'created')
     return <Notice tone="plain">It is not started. Start it to call its contacts.</Notice>;
   if (state === 'paused')
-    return <Notice tone="warn">It is paused: the log says why. Resume it to go on.</Notice>;
+    return (
+      <Notice tone="warn">It is paused: see the log for the reason. Resume it to continue.</Notice>
+    );
   if (state === 'failed')
     return (
       <Notice tone="bad">
-        It failed: the log says why. {contacts === 0 && 'No contact was called.'}
+        It failed: see the log. {contacts === 0 && 'No contact was called.'}
       </Notice>
     );
   return null;
@@ -110,9 +113,9 @@ function Progress({ campaign }: { campaign: Campaign }) {
                 ['Contacts reached', formatNumber(completed)],
                 ['Contacts not reached', formatNumber(failed)],
                 ['Contacts not called yet', formatNumber(pending)],
-                ['Calls under way', formatNumber(underWay)],
-                ['Calls over', formatNumber(over)],
-                ['Retries to come', formatNumber(retries)],
+                ['Calls in progress', formatNumber(underWay)],
+                ['Calls ended', formatNumber(over)],
+                ['Retries pending', formatNumber(retries)],
                 [
                   'Retries, by reason',
                   `busy ${formatNumber(busy)}, no answer ${formatNumber(noAnswer)}, voicemail ${formatNumber(voicemail)}`,
@@ -138,7 +141,7 @@ function Results({
 }: {
   campaign: Campaign;
 }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const openSource = () =>
     run(async () => {
       const { data } = await client.GET('/api/v1/campaign/{campaign_id}/source-download-url', {
@@ -151,7 +154,7 @@ function Results({
       <div className="actions">
         <Link href={`/runs?campaign=${id}`} className="button">
           <Icon name="runs" size={16} />
-          Its runs
+          Runs of this campaign
         </Link>
         <a className="button" href={`/api/v1/campaign/${id}/report`} download>
           <Icon name="download" size={16} />
@@ -164,7 +167,7 @@ function Results({
         {parent !== null && <Link href={`/campaigns/${parent}`}>The campaign that it redials</Link>}
         {child !== null && <Link href={`/campaigns/${child}`}>The campaign that redials it</Link>}
       </div>
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
     </Section>
   );
 }
@@ -204,9 +207,6 @@ function Log({ entries }: { entries: readonly LogEntry[] }) {
 
 function detailsText(details: object): string {
   return Object.entries(details)
-    .map(
-      ([name, value]) =>
-        `${name.replaceAll('_', ' ')}: ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
-    )
+    .map(([name, value]) => `${words(name)}: ${formatValue(value)}`)
     .join(', ');
 }

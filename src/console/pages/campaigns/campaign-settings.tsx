@@ -24,8 +24,8 @@ export function SettingFacts({ campaign }: { campaign: Campaign }) {
       facts={[
         ['Agent', agent],
         ['Telephony', telephony ?? 'the default configuration'],
-        ['Calls a second', formatNumber(rate)],
-        ['Calls at a time', concurrency === null ? "the organization's limit" : concurrency],
+        ['Calls per second', formatNumber(rate)],
+        ['Concurrent calls', concurrency === null ? "the organization's limit" : concurrency],
         [
           'Hours',
           schedule?.enabled === true

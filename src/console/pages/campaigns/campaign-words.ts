@@ -33,23 +33,23 @@ const START: Action = {
 const PAUSE: Action = {
   name: 'pause',
   label: 'Pause',
-  effect: 'No further call is placed until it is resumed. Calls under way go on.',
+  effect: 'No further call is placed until it is resumed. Calls in progress continue.',
 };
 const RESUME: Action = {
   name: 'resume',
   label: 'Resume',
-  effect: 'It goes on where it was paused.',
+  effect: 'It continues where it was paused.',
 };
 const CANCEL: Action = {
   name: 'cancel',
   label: 'Cancel the campaign',
   effect:
-    'The campaign ends: calls under way go on, and no further contact is called. It cannot be resumed.',
+    'The campaign ends: calls in progress continue, and no further contact is called. It cannot be resumed.',
 };
 const DELETE: Action = {
   name: 'delete',
   label: 'Delete',
-  effect: 'The campaign goes from the list. Its runs and reports of calls stay.',
+  effect: 'The campaign is removed from the list. Its runs and call reports are kept.',
 };
 
 export const ACTIONS: Readonly<Record<CampaignState, readonly Action[]>> = {

@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Campaign>[] = [
       all === null ? '–' : `${formatNumber(called)} of ${formatNumber(all)}`,
   },
   {
-    name: 'Calls under way',
+    name: 'Calls in progress',
     isNumber: true,
     cell: ({ in_flight_count }) => formatNumber(in_flight_count),
   },

@@ -1,7 +1,7 @@
 // The first step of a new campaign: its name and its file, of which it shows the first rows and what is wrong with it.
 
-import { formatNumber } from '../../format.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { counted, formatNumber } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Field, TextField } from '../../parts/field.tsx';
 import { Busy, Notice } from '../../parts/notice.tsx';
 import { type Column, Table } from '../../parts/page.tsx';
@@ -65,7 +65,7 @@ export function ContactStep({
           />
         )}
       </Field>
-      {isBusy && <Busy label="The file is sent" />}
+      {isBusy && <Busy label="Uploading the file" />}
     </>
   );
 }
@@ -83,7 +83,7 @@ export function ContactFaults({ name, preview }: { name: string; preview: Contac
   if (faultCount === 0)
     return (
       <Notice tone="good">
-        {name}: {formatNumber(contacts)} {contacts === 1 ? 'contact' : 'contacts'}
+        {name}: {counted(contacts, 'contact')}
       </Notice>
     );
   return (

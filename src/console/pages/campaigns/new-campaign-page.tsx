@@ -4,7 +4,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, client, queries } from '../../api/client.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { Loaded, Notice } from '../../parts/notice.tsx';
 import { Page, Section } from '../../parts/page.tsx';
@@ -177,7 +177,9 @@ function TelephonyNote({
     );
   const found = configurations.find(({ id }) => id === chosen);
   if (found === undefined || found.is_ready_for_outbound) return null;
-  return <Notice tone="warn">Calls cannot go out over it: {found.outbound_blocked_reason}</Notice>;
+  return (
+    <Notice tone="warn">It cannot place outbound calls: {found.outbound_blocked_reason}</Notice>
+  );
 }
 
 function PaceStep({ draft, change, callsMax }: StepProps & { callsMax: number }) {
@@ -185,7 +187,7 @@ function PaceStep({ draft, change, callsMax }: StepProps & { callsMax: number })
     <>
       <div className="filters">
         <TextField
-          label="Calls a second"
+          label="Calls per second"
           type="number"
           min={1}
           max={1_000}
@@ -194,7 +196,7 @@ function PaceStep({ draft, change, callsMax }: StepProps & { callsMax: number })
           required
         />
         <TextField
-          label="Calls at a time"
+          label="Concurrent calls"
           type="number"
           min={1}
           max={Math.min(100, callsMax)}

@@ -39,7 +39,7 @@ export function RetryFields({
               required
             />
             <TextField
-              label="Seconds between"
+              label="Seconds between calls"
               type="number"
               min={30}
               max={3_600}

@@ -99,7 +99,7 @@ export function ExportDialog({ filters, onClose }: { filters: RunFilters; onClos
   return (
     <Dialog title="Download as CSV" onClose={onClose}>
       <p>
-        The file has every completed call that has a length and meets the filters, with a column for
+        The file has every completed call with a duration that matches the filters, and a column for
         each gathered value.
       </p>
       {ignored.length > 0 && (

@@ -2,6 +2,7 @@
 
 import { type FormEvent, useState } from 'react';
 import { api } from '../../api/client.ts';
+import { textOf } from '../../api/errors.ts';
 import { words } from '../../format.ts';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { FILTER_NAMES, isoOf, localTime, type RunFilters } from './run-filters.ts';
@@ -22,8 +23,8 @@ const DIRECTIONS: Options = [
 const STATES: Options = [
   { value: '', label: 'Any' },
   { value: 'initialized', label: 'Not answered yet' },
-  { value: 'running', label: 'Goes on' },
-  { value: 'completed', label: 'Over' },
+  { value: 'running', label: 'In progress' },
+  { value: 'completed', label: 'Completed' },
 ];
 
 export function FilterForm({
@@ -125,36 +126,46 @@ interface ChoiceProps {
 }
 
 function AgentField({ chosen, isAsked }: ChoiceProps) {
-  const { data = [] } = api.useQuery(
+  const { data = [], error } = api.useQuery(
     'get',
     '/api/v1/organizations/reports/workflows',
     {},
     { staleTime: CHOICES_MS_FRESH, enabled: isAsked },
   );
   const options = data.map(({ id, name }) => ({ value: id, label: name }));
-  return <Choice label="Agent" name="agent" chosen={chosen} options={options} />;
+  return <Choice label="Agent" name="agent" chosen={chosen} options={options} error={error} />;
 }
 
 function CampaignField({ chosen, isAsked }: ChoiceProps) {
-  const { data } = api.useQuery(
+  const { data, error } = api.useQuery(
     'get',
     '/api/v1/campaign',
     { params: { query: { limit: CAMPAIGNS_MAX } } },
     { staleTime: CHOICES_MS_FRESH, enabled: isAsked },
   );
   const options = (data?.campaigns ?? []).map(({ id, name }) => ({ value: id, label: name }));
-  return <Choice label="Campaign" name="campaign" chosen={chosen} options={options} />;
+  return (
+    <Choice label="Campaign" name="campaign" chosen={chosen} options={options} error={error} />
+  );
 }
 
 function DispositionField({ chosen, isAsked }: ChoiceProps) {
-  const { data } = api.useQuery(
+  const { data, error } = api.useQuery(
     'get',
     '/api/v1/organizations/disposition-codes',
     {},
     { staleTime: CHOICES_MS_FRESH, enabled: isAsked },
   );
   const options = (data?.codes ?? []).map((code) => ({ value: code, label: words(code) }));
-  return <Choice label="Disposition" name="disposition" chosen={chosen} options={options} />;
+  return (
+    <Choice
+      label="Disposition"
+      name="disposition"
+      chosen={chosen}
+      options={options}
+      error={error}
+    />
+  );
 }
 
 /** A choice among what the gateway listed, and what the address names. */
@@ -163,8 +174,10 @@ function Choice(props: {
   name: string;
   chosen: string | undefined;
   options: Options;
+  /** Why they cannot be listed; null if they can. */
+  error: unknown;
 }) {
-  const { label, name, chosen = '', options } = props;
+  const { label, name, chosen = '', options, error } = props;
   const isListed = chosen === '' || options.some(({ value }) => value === chosen);
   const all = [
     { value: '', label: 'Any' },
@@ -179,6 +192,7 @@ function Choice(props: {
       name={name}
       defaultValue={chosen}
       options={all}
+      error={error === null ? undefined : `Not listed: ${textOf(error)}`}
     />
   );
 }

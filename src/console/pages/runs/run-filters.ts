@@ -54,7 +54,7 @@ const IN_REPORT: readonly FilterName[] = [
   'max',
 ];
 
-export const FILTER_LABELS: Readonly<Record<FilterName, string>> = {
+const FILTER_LABELS: Readonly<Record<FilterName, string>> = {
   text: 'words',
   number: 'number',
   agent: 'agent',

@@ -2,7 +2,7 @@
 
 import { Link } from 'wouter';
 import type { paths } from '../../api/schema.d.ts';
-import { formatDuration, formatTime, words } from '../../format.ts';
+import { counted, formatDuration, formatTime, words } from '../../format.ts';
 import { callHref } from '../../links.ts';
 import { Badge, type Tone } from '../../parts/notice.tsx';
 import { type Column, Table } from '../../parts/page.tsx';
@@ -92,7 +92,7 @@ function Parties({ run }: { run: FoundRun }) {
 
 function Ending({ run }: { run: FoundRun }) {
   const { state, disposition, end_reason: reason, ended_by: by } = run;
-  if (state === 'running') return <Badge tone="info">goes on</Badge>;
+  if (state === 'running') return <Badge tone="info">in progress</Badge>;
   if (state === 'initialized') return <Badge>not answered yet</Badge>;
   const why = reason !== null && reason !== disposition ? words(reason) : '';
   const detail = [why, by === null ? '' : `by ${by}`].filter(Boolean).join(', ');
@@ -109,7 +109,7 @@ function Attention({ run: { attention, faults } }: { run: FoundRun }) {
     <span className="badges">
       {attention.map((reason) => {
         const { tone, text, title } = REASONS[reason];
-        const shown = reason === 'faults' ? `${faults} ${faults === 1 ? 'fault' : text}` : text;
+        const shown = reason === 'faults' ? counted(faults, 'fault') : text;
         return (
           <span key={reason} title={title}>
             <Badge tone={tone}>{shown}</Badge>

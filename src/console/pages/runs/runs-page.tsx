@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
 import { api } from '../../api/client.ts';
+import { counted } from '../../format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Busy, Loaded, Notice } from '../../parts/notice.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -121,12 +122,13 @@ function NoRuns(props: { isFirst: boolean; isFiltered: boolean; next: string | n
   if (next !== null)
     return (
       <Notice tone="info">
-        None of the runs that were searched meets the filters. Older ones may: go on with “Older”.
+        None of the runs that were searched matches the filters. Older ones may: continue with
+        “Older”.
       </Notice>
     );
   if (!isFirst) return <p className="empty">There are no older runs.</p>;
   if (isFiltered)
-    return <p className="empty">No run meets these filters. Clear some, or widen the dates.</p>;
+    return <p className="empty">No run matches these filters. Clear some, or widen the dates.</p>;
   return (
     <p className="empty">
       No runs yet. Call a number of an agent, or start a test call on the agent's page.
@@ -164,7 +166,7 @@ function Pager(props: { filters: RunFilters; after: string; next: string | null;
         Older
       </button>
       <span className="soft" role="status">
-        {count} {count === 1 ? 'run' : 'runs'}
+        {counted(count, 'run')}
         {next === null ? ', the oldest' : ', older ones follow'}
       </span>
     </nav>

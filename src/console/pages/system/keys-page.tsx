@@ -1,22 +1,25 @@
 // The organization's API keys: the list, a new one that is shown once, archiving and reactivating.
 
 import { type FormEvent, useState } from 'react';
-import { api, client, queries, type Schema } from '../../api/client.ts';
+import { api, client, invalidatePaths, type Schema } from '../../api/client.ts';
 import { formatTime } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Code } from '../../parts/copy.tsx';
-import { Confirm, Dialog, useAction } from '../../parts/dialog.tsx';
+import { Confirm, Dialog, FormEnd } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Badge, Loaded, Notice } from '../../parts/notice.tsx';
 import { type Column, Page, Table, Tabs } from '../../parts/page.tsx';
 import { SYSTEM_TABS } from './system-tabs.ts';
 
+const KEYS = '/api/v1/user/api-keys';
+
 type ApiKey = Schema<'APIKeyResponse'>;
 
 export function KeysPage() {
   const [isCreating, setCreating] = useState(false);
   const [asked, setAsked] = useState<ApiKey>();
-  const keys = api.useQuery('get', '/api/v1/user/api-keys', {
+  const keys = api.useQuery('get', KEYS, {
     params: { query: { include_archived: true } },
   });
   const columns: Column<ApiKey>[] = [
@@ -79,15 +82,15 @@ const COLUMNS: readonly Column<ApiKey>[] = [
 ];
 
 function NewKey({ onClose }: { onClose: () => void }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [created, setCreated] = useState<string>();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get('name')).trim();
     await run(async () => {
-      const { data } = await client.POST('/api/v1/user/api-keys', { body: { name } });
+      const { data } = await client.POST(KEYS, { body: { name } });
       setCreated(data?.api_key);
-      await refresh();
+      await invalidatePaths(KEYS);
     });
   };
   if (created !== undefined)
@@ -114,12 +117,7 @@ function NewKey({ onClose }: { onClose: () => void }) {
           required
           autoFocus
         />
-        {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
-        <footer className="buttons">
-          <button type="submit" className="primary" disabled={isBusy}>
-            Create the key
-          </button>
-        </footer>
+        <FormEnd notice={notice} action="Create the key" isDisabled={isBusy} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -131,7 +129,7 @@ function Change({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const change = async () => {
     if (isArchived) await client.PUT('/api/v1/user/api-keys/{api_key_id}/reactivate', { params });
     else await client.DELETE('/api/v1/user/api-keys/{api_key_id}', { params });
-    await refresh();
+    await invalidatePaths(KEYS);
   };
   const action = isArchived ? 'Reactivate' : 'Archive';
   return (
@@ -148,8 +146,4 @@ function Change({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
       </p>
     </Confirm>
   );
-}
-
-function refresh(): Promise<void> {
-  return queries.invalidateQueries({ queryKey: ['get', '/api/v1/user/api-keys'] });
 }

@@ -25,7 +25,7 @@ export function ServicesSection({
       />
       {faults.length > 0 && (
         <>
-          <h3 className="gap">Faults that last until somebody changes something</h3>
+          <h3 className="gap">Faults that persist until something is changed</h3>
           <Table
             caption="Faults of services"
             columns={FAULT_COLUMNS}
@@ -47,7 +47,7 @@ const JOBS: Readonly<Record<Service['job'], string>> = {
 const STATES: Readonly<Record<Service['state'], { tone: Tone; text: string }>> = {
   healthy: { tone: 'good', text: 'healthy' },
   failing: { tone: 'warn', text: 'last request failed' },
-  open: { tone: 'bad', text: 'passed by' },
+  open: { tone: 'bad', text: 'skipped: circuit open' },
   untried: { tone: 'plain', text: 'not used yet' },
 };
 

@@ -104,7 +104,7 @@ function Overview({ system }: { system: System }) {
           ['Open calls', formatNumber(calls)],
           ['Calls whose process is gone', orphans === 0 ? 'none' : formatNumber(orphans)],
           ['PostgreSQL', <StateBadge key="database" state={database} />],
-          ['Conversations are led by', policy === 'model' ? 'a language model' : 'a script'],
+          ['Conversations are controlled by', policy === 'model' ? 'a language model' : 'a script'],
           ['Answered by', `${system.answered_by}, version ${version}`],
           [
             'Event loop delay, p95 and longest',
@@ -145,7 +145,7 @@ function GatewaySection({ gateway, hasProblems }: { gateway: Gateway; hasProblem
           ...(condition === null ? [] : conditionFacts(condition)),
         ]}
       />
-      {condition === null && <p className="soft gap">It has said nothing of itself yet.</p>}
+      {condition === null && <p className="soft gap">It has not reported its state yet.</p>}
       <Table
         caption={`Processes of ${name}`}
         columns={PROCESS_COLUMNS}

@@ -41,7 +41,7 @@ export function AsteriskFiles({ id }: { id: string }) {
     <>
       <div className="filters file-filters">
         <SelectField
-          label="Way of the connection"
+          label="Connection mode"
           value={mode}
           options={[
             { value: OWN, label: 'As the configuration says' },
@@ -50,7 +50,7 @@ export function AsteriskFiles({ id }: { id: string }) {
           onChange={({ target }) => setMode(target.value as Mode | typeof OWN)}
         />
         <TextField
-          label="Context of the dialplan"
+          label="Dialplan context"
           value={context}
           maxLength={80}
           onChange={({ target }) => setContext(target.value)}

@@ -1,9 +1,9 @@
 // The form of a telephony configuration, new or stored, by the provider's description of its fields.
 
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { patientClient, type Schema } from '../../api/client.ts';
-import { Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { SpecForm } from '../../parts/spec-form.tsx';
 import {
@@ -46,81 +46,75 @@ export function ConfigurationForm({
   const fields = chosen?.fields ?? [];
   const [typed, setTyped] = useState<Record<string, string | boolean>>({});
   const values = { ...formValues(fields, stored?.credentials), ...typed };
-  const { run, isBusy, fault, fields: errors } = useAction();
   const [, navigate] = useLocation();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     if (provider === undefined) return;
-    void run(async () => {
-      const config = { ...sentValues(fields, values, stored?.credentials), provider };
-      const callsPerSecond = rate.trim() === '' ? null : Number(rate);
-      const body = { name, calls_per_second: callsPerSecond, config };
-      const id = await save(body, { id: stored?.id, isDefault });
-      await telephonyChanged();
-      onClose();
-      if (stored === undefined) navigate(`/telephony/${id}`);
-    });
+    const config = { ...sentValues(fields, values, stored?.credentials), provider };
+    const callsPerSecond = rate.trim() === '' ? null : Number(rate);
+    const body = { name, calls_per_second: callsPerSecond, config };
+    const id = await save(body, { id: stored?.id, isDefault });
+    await telephonyChanged();
+    if (stored === undefined) navigate(`/telephony/${id}`);
   };
   return (
-    <Dialog
+    <FormDialog
       title={stored === undefined ? 'New configuration' : `Edit ${stored.name}`}
+      action="Save"
+      busyAction="Checking with the provider …"
+      onSubmit={submit}
       onClose={onClose}
     >
-      <form onSubmit={submit}>
-        {stored === undefined && (
-          <SelectField
-            label="Provider"
-            value={provider ?? ''}
-            options={providers.map((each) => ({
-              value: each.provider,
-              label: each.display_name,
-            }))}
-            onChange={({ target }) => {
-              setProvider(target.value as Detail['provider']);
-              setTyped({});
-            }}
+      {(errors) => (
+        <>
+          {stored === undefined && (
+            <SelectField
+              label="Provider"
+              value={provider ?? ''}
+              options={providers.map((each) => ({
+                value: each.provider,
+                label: each.display_name,
+              }))}
+              onChange={({ target }) => {
+                setProvider(target.value as Detail['provider']);
+                setTyped({});
+              }}
+            />
+          )}
+          <TextField
+            label="Name"
+            value={name}
+            maxLength={NAME_MAX}
+            required
+            error={errors['name']}
+            onChange={({ target }) => setName(target.value)}
           />
-        )}
-        <TextField
-          label="Name"
-          value={name}
-          maxLength={NAME_MAX}
-          required
-          error={errors['name']}
-          onChange={({ target }) => setName(target.value)}
-        />
-        <SpecForm
-          fields={fields}
-          values={values}
-          errors={errorsBelow(errors, 'config', provider ?? '')}
-          stored={storedSecrets(fields, stored?.credentials ?? {})}
-          onChange={(field, value) => setTyped({ ...typed, [field]: value })}
-        />
-        <TextField
-          label="Calls a second (optional)"
-          type="number"
-          min={1}
-          max={RATE_MAX}
-          value={rate}
-          hint="At most so many are dialled over it. Empty: as many as the provider accepts."
-          error={errors['calls_per_second']}
-          onChange={({ target }) => setRate(target.value)}
-        />
-        {stored === undefined && (
-          <CheckField
-            label="Calls out that name no configuration go over this one"
-            checked={isDefault}
-            onChange={({ target }) => setDefault(target.checked)}
+          <SpecForm
+            fields={fields}
+            values={values}
+            errors={errorsBelow(errors, 'config', provider ?? '')}
+            stored={storedSecrets(fields, stored?.credentials ?? {})}
+            onChange={(field, value) => setTyped({ ...typed, [field]: value })}
           />
-        )}
-        <FormEnd
-          fault={fault}
-          action={isBusy ? 'The provider is asked …' : 'Save'}
-          isDisabled={isBusy}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+          <TextField
+            label="Calls per second (optional)"
+            type="number"
+            min={1}
+            max={RATE_MAX}
+            value={rate}
+            hint="The most that are dialled over it. Empty: as many as the provider accepts."
+            error={errors['calls_per_second']}
+            onChange={({ target }) => setRate(target.value)}
+          />
+          {stored === undefined && (
+            <CheckField
+              label="Use it for outbound calls that name no configuration"
+              checked={isDefault}
+              onChange={({ target }) => setDefault(target.checked)}
+            />
+          )}
+        </>
+      )}
+    </FormDialog>
   );
 }
 

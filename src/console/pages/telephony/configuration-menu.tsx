@@ -3,10 +3,10 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, client, type Schema } from '../../api/client.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Loaded } from '../../parts/notice.tsx';
-import { usePageAction } from '../../parts/page-action.tsx';
 import { ConfigurationForm } from './configuration-form.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
@@ -26,7 +26,7 @@ export function ConfigurationMenu({
 }) {
   const [asked, setAsked] = useState<'edit' | 'delete'>();
   const [, navigate] = useLocation();
-  const { run, notice } = usePageAction();
+  const { run, notice } = useAction();
   const params = { path: { config_id: id } };
   const change = (path: 'set-default-outbound' | 'reactivate') =>
     run(async () => {
@@ -46,20 +46,18 @@ export function ConfigurationMenu({
         <MenuItem onSelect={() => setAsked('edit')}>Edit</MenuItem>
         {!isDefault && (
           <MenuItem onSelect={() => void change('set-default-outbound')}>
-            Make it the default for calls out
+            Make it the default for outbound calls
           </MenuItem>
         )}
-        {inactive && (
-          <MenuItem onSelect={() => void change('reactivate')}>Take back into use</MenuItem>
-        )}
+        {inactive && <MenuItem onSelect={() => void change('reactivate')}>Reactivate</MenuItem>}
         <MenuItem onSelect={() => setAsked('delete')}>Delete</MenuItem>
       </Menu>
       {asked === 'edit' && <EditConfiguration id={id} onClose={close} />}
       {asked === 'delete' && (
         <Confirm title={`Delete ${name}?`} action="Delete" onConfirm={remove} onClose={close}>
           <p>
-            Its phone numbers and trunks go with it, and no more calls come or go over it. Runs
-            stay.
+            Its phone numbers and trunks are deleted with it, and it has no more calls. Runs are
+            kept.
           </p>
         </Confirm>
       )}

@@ -24,10 +24,10 @@ export function ConfigurationState({
         <Badge tone="bad">not connected</Badge>
       ) : (
         <Badge tone={blocked === null ? 'good' : 'warn'}>
-          {blocked === null ? 'in use' : 'no calls out'}
+          {blocked === null ? 'in use' : 'no outbound calls'}
         </Badge>
       )}{' '}
-      {configuration.is_default_outbound && <Badge tone="info">default for calls out</Badge>}
+      {configuration.is_default_outbound && <Badge tone="info">default for outbound calls</Badge>}
       {inactive && (
         <p className="hint">
           {reason ?? 'No reason is known.'}

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { patientClient, type Schema } from '../../api/client.ts';
 import { counted } from '../../format.ts';
-import { useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
 import { CheckField, TextField } from '../../parts/field.tsx';
 import { Badge, Notice, type Tone } from '../../parts/notice.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -30,7 +30,7 @@ const SECOND_MS = 1_000;
 const EXAMINATION_S_MAX = 55;
 
 export function Doctor({ id, isPbx }: { id: string; isPbx: boolean }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [found, setFound] = useState<Examination>();
   const [isCalling, setCalling] = useState(false);
   const [context, setContext] = useState('');
@@ -85,7 +85,7 @@ export function Doctor({ id, isPbx }: { id: string; isPbx: boolean }) {
         </>
       )}
       {isBusy && <Progress />}
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {notice}
       {found !== undefined && <Findings examination={found} />}
     </Section>
   );

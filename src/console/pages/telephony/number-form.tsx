@@ -1,8 +1,9 @@
 // The form of a phone number: its address, the agent that answers it, and the trunk that it goes over.
 
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, patientClient, type Schema } from '../../api/client.ts';
-import { Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { textOf } from '../../api/errors.ts';
+import { FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
@@ -23,18 +24,15 @@ interface Typed {
   isDefault: boolean;
 }
 
-export function NumberForm({
-  configuration,
-  stored,
-  onSaved,
-  onClose,
-}: {
+interface NumberFormProps {
   configuration: Schema<'TelephonyConfigurationDetail'>;
   /** Undefined for a new one. */
   stored: PhoneNumber | undefined;
   onSaved: (sync: PhoneNumber['provider_sync']) => void;
   onClose: () => void;
-}) {
+}
+
+export function NumberForm({ configuration, stored, onSaved, onClose }: NumberFormProps) {
   const [typed, setTyped] = useState<Typed>({
     address: stored?.address ?? '',
     country: stored?.country_code ?? '',
@@ -44,88 +42,103 @@ export function NumberForm({
     isActive: stored?.is_active ?? true,
     isDefault: false,
   });
-  const set = (change: Partial<Typed>) => setTyped({ ...typed, ...change });
-  const { run, isBusy, fault, fields: errors } = useAction();
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void run(async () => {
-      onSaved(await save(configuration.id, stored, typed));
-      await telephonyChanged();
-      onClose();
-    });
+  const submit = async () => {
+    onSaved(await save(configuration.id, stored, typed));
+    await telephonyChanged();
   };
   return (
-    <Dialog
+    <FormDialog
       title={stored === undefined ? 'Add a number' : `Number ${stored.address}`}
+      action="Save"
+      busyAction="Checking with the provider …"
+      onSubmit={submit}
       onClose={onClose}
     >
-      <form onSubmit={submit}>
-        {stored === undefined && (
-          <TextField
-            label="Number"
-            value={typed.address}
-            maxLength={ADDRESS_MAX}
-            placeholder="+14155550100"
-            hint="With + and country code; or an extension of the PBX, or a SIP URI."
-            required
-            error={errors['address']}
-            onChange={({ target }) => set({ address: target.value })}
-          />
-        )}
+      {(errors) => (
+        <NumberFields
+          configuration={configuration}
+          stored={stored}
+          typed={typed}
+          errors={errors}
+          onChange={(change) => setTyped({ ...typed, ...change })}
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+function NumberFields({
+  configuration,
+  stored,
+  typed,
+  errors,
+  onChange,
+}: Pick<NumberFormProps, 'configuration' | 'stored'> & {
+  typed: Typed;
+  errors: Readonly<Record<string, string>>;
+  onChange: (change: Partial<Typed>) => void;
+}) {
+  return (
+    <>
+      {stored === undefined && (
         <TextField
-          label="Country (optional)"
-          value={typed.country}
-          maxLength={2}
-          placeholder="US"
-          hint="Two letters, for a number without +."
-          error={errors['country_code']}
-          onChange={({ target }) => set({ country: target.value.toUpperCase() })}
+          label="Number"
+          value={typed.address}
+          maxLength={ADDRESS_MAX}
+          placeholder="+14155550100"
+          hint="With + and country code; or an extension of the PBX, or a SIP URI."
+          required
+          error={errors['address']}
+          onChange={({ target }) => onChange({ address: target.value })}
         />
-        <TextField
-          label="Label (optional)"
-          value={typed.label}
-          maxLength={LABEL_MAX}
-          error={errors['label']}
-          onChange={({ target }) => set({ label: target.value })}
+      )}
+      <TextField
+        label="Country (optional)"
+        value={typed.country}
+        maxLength={2}
+        placeholder="US"
+        hint="Two letters, for a number without +."
+        error={errors['country_code']}
+        onChange={({ target }) => onChange({ country: target.value.toUpperCase() })}
+      />
+      <TextField
+        label="Label (optional)"
+        value={typed.label}
+        maxLength={LABEL_MAX}
+        error={errors['label']}
+        onChange={({ target }) => onChange({ label: target.value })}
+      />
+      <AgentField
+        value={typed.agent}
+        storedName={stored?.inbound_workflow_name ?? null}
+        error={errors['inbound_workflow_id']}
+        onChange={(agent) => onChange({ agent })}
+      />
+      {configuration.supports_trunks && (
+        <SelectField
+          label="Trunk"
+          value={typed.trunk}
+          options={[
+            { value: NONE, label: 'none' },
+            ...configuration.trunks.map(({ id, name }) => ({ value: id, label: name })),
+          ]}
+          error={errors['telephony_trunk_id']}
+          onChange={({ target }) => onChange({ trunk: target.value })}
         />
-        <AgentField
-          value={typed.agent}
-          storedName={stored?.inbound_workflow_name ?? null}
-          error={errors['inbound_workflow_id']}
-          onChange={(agent) => set({ agent })}
-        />
-        {configuration.supports_trunks && (
-          <SelectField
-            label="Trunk"
-            value={typed.trunk}
-            options={[
-              { value: NONE, label: 'none' },
-              ...configuration.trunks.map(({ id, name }) => ({ value: id, label: name })),
-            ]}
-            error={errors['telephony_trunk_id']}
-            onChange={({ target }) => set({ trunk: target.value })}
-          />
-        )}
+      )}
+      <CheckField
+        label="Active: its calls are answered, and it can be a caller id"
+        checked={typed.isActive}
+        onChange={({ target }) => onChange({ isActive: target.checked })}
+      />
+      {stored === undefined && (
         <CheckField
-          label="Active: calls to it are answered, and calls go out with it"
-          checked={typed.isActive}
-          onChange={({ target }) => set({ isActive: target.checked })}
+          label="Use it as the caller id of calls that name none"
+          checked={typed.isDefault}
+          onChange={({ target }) => onChange({ isDefault: target.checked })}
         />
-        {stored === undefined && (
-          <CheckField
-            label="Calls that name no number go out with this one"
-            checked={typed.isDefault}
-            onChange={({ target }) => set({ isDefault: target.checked })}
-          />
-        )}
-        <FormEnd
-          fault={fault}
-          action={isBusy ? 'The provider is asked …' : 'Save'}
-          isDisabled={isBusy}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+      )}
+    </>
   );
 }
 
@@ -141,10 +154,9 @@ function AgentField({
   error: string | undefined;
   onChange: (id: string) => void;
 }) {
-  const { data } = api.useQuery('get', '/api/v1/workflow/summary', {
+  const { data: agents = [], error: listError } = api.useQuery('get', '/api/v1/workflow/summary', {
     params: { query: { status: 'active' } },
   });
-  const agents = data ?? [];
   const isListed = value === NONE || agents.some(({ id }) => id === value);
   return (
     <SelectField
@@ -155,7 +167,7 @@ function AgentField({
         ...(isListed ? [] : [{ value, label: storedName ?? value }]),
         ...agents.map(({ id, name }) => ({ value: id, label: name })),
       ]}
-      error={error}
+      error={error ?? (listError === null ? undefined : `Agents not listed: ${textOf(listError)}`)}
       onChange={({ target }) => onChange(target.value)}
     />
   );

@@ -3,11 +3,11 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, patientClient, type Schema } from '../../api/client.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge, Loaded, Notice } from '../../parts/notice.tsx';
 import { type Column, Section, Table } from '../../parts/page.tsx';
-import { usePageAction } from '../../parts/page-action.tsx';
 import { NumberForm } from './number-form.tsx';
 import { telephonyChanged } from './telephony-changed.ts';
 
@@ -23,7 +23,7 @@ export function Numbers({ configuration }: { configuration: Detail }) {
   const numbers = api.useQuery('get', NUMBERS, { params: { path: { config_id: id } } });
   const [asked, setAsked] = useState<Asked>();
   const [refused, setRefused] = useState<string>();
-  const { run, notice } = usePageAction();
+  const { run, notice } = useAction();
   const pathOf = (number: PhoneNumber) => ({
     path: { config_id: id, phone_number_id: number.id },
   });
@@ -59,7 +59,7 @@ export function Numbers({ configuration }: { configuration: Detail }) {
             columns={columnsOf({ trunks, onAsk: setAsked, onMakeDefault: makeDefault })}
             rows={rows}
             keyOf={(number) => number.id}
-            empty="There is no number yet: “Add a number” says which agent answers its calls."
+            empty="There is no number yet. Add one, and say which agent answers its calls."
           />
         )}
       </Loaded>
@@ -78,7 +78,7 @@ export function Numbers({ configuration }: { configuration: Detail }) {
           onConfirm={() => remove(asked.number)}
           onClose={close}
         >
-          <p>Its calls no longer come here, and none goes out with it.</p>
+          <p>Its calls no longer come here, and it is no longer a caller id.</p>
         </Confirm>
       )}
     </Section>
@@ -123,7 +123,7 @@ function columnsOf({
       cell: ({ is_active: isActive, is_default_caller_id: isDefault }) => (
         <>
           <Badge tone={isActive ? 'good' : 'plain'}>{isActive ? 'active' : 'off'}</Badge>{' '}
-          {isDefault && <Badge tone="info">default caller</Badge>}
+          {isDefault && <Badge tone="info">default caller id</Badge>}
         </>
       ),
     },
@@ -134,7 +134,7 @@ function columnsOf({
           <MenuItem onSelect={() => onAsk({ what: 'edit', number })}>Edit and route</MenuItem>
           {!number.is_default_caller_id && (
             <MenuItem onSelect={() => void onMakeDefault(number)}>
-              Make it the default caller
+              Make it the default caller id
             </MenuItem>
           )}
           <MenuItem onSelect={() => onAsk({ what: 'remove', number })}>Remove</MenuItem>

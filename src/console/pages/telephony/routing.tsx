@@ -3,7 +3,8 @@
 import { useState } from 'react';
 import { patientClient, type Schema } from '../../api/client.ts';
 import { counted } from '../../format.ts';
-import { Confirm, useAction } from '../../parts/dialog.tsx';
+import { useAction } from '../../parts/action.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
 import { Badge, Busy, Notice, type Tone } from '../../parts/notice.tsx';
 import { Section, Table } from '../../parts/page.tsx';
 
@@ -17,7 +18,7 @@ const TONES: Readonly<Record<Change['state'], Tone>> = {
 };
 
 export function Routing({ id }: { id: string }) {
-  const { run, isBusy, fault } = useAction();
+  const { run, isBusy, notice } = useAction();
   const [found, setFound] = useState<Found>();
   const [isAsked, setAsked] = useState(false);
   const sync = async (apply: boolean) => {
@@ -53,8 +54,8 @@ export function Routing({ id }: { id: string }) {
         “Check” asks the provider where it sends the calls of the numbers with an agent. It changes
         nothing.
       </p>
-      {isBusy && <Busy label="The provider is asked" />}
-      {fault !== undefined && <Notice tone="bad">{fault}</Notice>}
+      {isBusy && <Busy label="Checking with the provider" />}
+      {notice}
       {found !== undefined && <Changes found={found} />}
       {isAsked && (
         <Confirm

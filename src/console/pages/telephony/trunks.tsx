@@ -1,8 +1,9 @@
 // The trunks of a configuration, over which its numbers' calls reach the telephone network.
 
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { client, type Schema } from '../../api/client.ts';
-import { Confirm, Dialog, FormEnd, useAction } from '../../parts/dialog.tsx';
+import { formatValue } from '../../format.ts';
+import { Confirm, FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, TextArea, TextField } from '../../parts/field.tsx';
 import { objectIn } from '../../parts/json-object.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
@@ -51,7 +52,7 @@ export function Trunks({
             name: 'Settings',
             cell: ({ settings }) =>
               Object.entries(settings)
-                .map(([name, value]) => `${name}: ${String(value)}`)
+                .map(([name, value]) => `${name}: ${formatValue(value)}`)
                 .join(', '),
           },
           { name: 'Numbers', isNumber: true, cell: ({ phone_number_count: count }) => count },
@@ -67,7 +68,7 @@ export function Trunks({
         ]}
         rows={trunks}
         keyOf={(trunk) => trunk.id}
-        empty="There is no trunk yet: without one no call goes out. “Add a trunk” makes one."
+        empty="There is no trunk yet: outbound calls need one."
       />
       {(asked?.what === 'add' || asked?.what === 'edit') && (
         <TrunkForm
@@ -83,7 +84,7 @@ export function Trunks({
           onConfirm={() => remove(asked.trunk)}
           onClose={close}
         >
-          <p>Calls no longer go out over it. A trunk that a number goes over cannot be removed.</p>
+          <p>Outbound calls no longer use it. A trunk that a number uses cannot be removed.</p>
         </Confirm>
       )}
     </Section>
@@ -102,53 +103,50 @@ function TrunkForm({
   const [name, setName] = useState(stored?.name ?? '');
   const [isEnabled, setEnabled] = useState(stored?.enabled ?? true);
   const [settings, setSettings] = useState(JSON.stringify(stored?.settings ?? {}, null, 2));
-  const { run, isBusy, fault, fields: errors } = useAction();
   const values = objectIn(settings);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     if (values === undefined) return;
     const body = { name, enabled: isEnabled, settings: values };
     const path = { config_id: configurationId };
-    void run(async () => {
-      if (stored === undefined) await client.POST(TRUNKS, { params: { path }, body });
-      else await client.PUT(TRUNK, { params: { path: { ...path, trunk_id: stored.id } }, body });
-      await telephonyChanged();
-      onClose();
-    });
+    if (stored === undefined) await client.POST(TRUNKS, { params: { path }, body });
+    else await client.PUT(TRUNK, { params: { path: { ...path, trunk_id: stored.id } }, body });
+    await telephonyChanged();
   };
   return (
-    <Dialog title={stored === undefined ? 'Add a trunk' : `Trunk ${stored.name}`} onClose={onClose}>
-      <form onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={name}
-          maxLength={NAME_MAX}
-          required
-          error={errors['name']}
-          onChange={({ target }) => setName(target.value)}
-        />
-        <CheckField
-          label="Calls go out over it"
-          checked={isEnabled}
-          onChange={({ target }) => setEnabled(target.checked)}
-        />
-        <TextArea
-          label="Settings (JSON)"
-          className="code-input"
-          rows={4}
-          value={settings}
-          spellCheck={false}
-          hint="As the provider's trunks have them: of Cloudonix, region and sip_domain."
-          error={values === undefined ? 'This is not an object in JSON.' : errors['settings']}
-          onChange={({ target }) => setSettings(target.value)}
-        />
-        <FormEnd
-          fault={fault}
-          action="Save"
-          isDisabled={isBusy || values === undefined}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={stored === undefined ? 'Add a trunk' : `Trunk ${stored.name}`}
+      action="Save"
+      isDisabled={values === undefined}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      {(errors) => (
+        <>
+          <TextField
+            label="Name"
+            value={name}
+            maxLength={NAME_MAX}
+            required
+            error={errors['name']}
+            onChange={({ target }) => setName(target.value)}
+          />
+          <CheckField
+            label="Use it for outbound calls"
+            checked={isEnabled}
+            onChange={({ target }) => setEnabled(target.checked)}
+          />
+          <TextArea
+            label="Settings (JSON)"
+            className="code-input"
+            rows={4}
+            value={settings}
+            spellCheck={false}
+            hint="As the provider's trunks have them: of Cloudonix, region and sip_domain."
+            error={values === undefined ? 'This is not an object in JSON.' : errors['settings']}
+            onChange={({ target }) => setSettings(target.value)}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WebCall } from '../../../../src/call/start/setup/web-call.ts';
 import type { MediaSocket, MediaSocketListener } from '../../../../src/transport/media-socket.ts';
-import { mediaPathOf, WEB_MEDIA_PATH } from '../../../../src/transport/media-token.ts';
+import { MEDIA_PATH, mediaPathOf, WEB_MEDIA_PATH } from '../../../../src/transport/media-token.ts';
 import { settle } from '../../../fakes/fake-clock.ts';
 import { type CallHarness, chat, GREETING, withCallHarness } from '../../call-harness.ts';
 import { withSecondGateway } from '../../second-gateway.ts';
@@ -131,6 +131,39 @@ describe('a call from a browser', () => {
     expect(await open(harness, token, 'https://evil.example.com')).toBe(4401);
     const socket = await talking(harness, token);
     expect(await open(harness, token)).toBe(4401);
+    socket.say({ type: 'bye' });
+    await harness.ended({ id: runId });
+  });
+
+  it('takes a return by the path of browsers alone', async () => {
+    const harness = await held.harness.prepare(chat);
+    const { runId, token } = await begin(harness, { origin: null });
+    const socket = await talking(harness, token);
+    const resume = String(socket.messages[0]?.['resume_token']);
+    const [id, workflow, organization, ...rest] = resume.split('.');
+    const url = [MEDIA_PATH.slice(0, -1), workflow, organization, id, rest.join('.')].join('/');
+    const path = mediaPathOf({ url, headers: {} });
+    if (path === undefined) throw new Error('no path');
+    // A gateway's websocket server checks the origin, and counts messages, by the path.
+    expect(await harness.callControl.admit(path, {})).toMatchObject({ refuse: 4401 });
+    const back = await open(harness, resume);
+    expect([back, socket.closed]).toEqual([expect.any(Socket), 1001]);
+    if (typeof back !== 'number') back.say({ type: 'bye' });
+    await harness.ended({ id: runId });
+  });
+
+  it('takes twenty sockets in a minute', async () => {
+    const harness = await held.harness.prepare(chat);
+    const { runId, token } = await begin(harness);
+    let socket = await talking(harness, token);
+    const again = () => open(harness, String(socket.messages[0]?.['resume_token']));
+    for (let sockets = 1; sockets < 20; sockets++) {
+      const next = await again();
+      if (typeof next === 'number') throw new Error(`socket ${sockets + 1} refused: ${next}`);
+      socket = next;
+    }
+    expect(await again()).toBe(4409);
+    expect(socket.closed).toBeUndefined();
     socket.say({ type: 'bye' });
     await harness.ended({ id: runId });
   });

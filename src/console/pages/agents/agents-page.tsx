@@ -4,12 +4,13 @@ import './agents.css';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';
+import { textOf } from '../../api/errors.ts';
 import { formatNumber, formatTime } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge, Loaded, Notice } from '../../parts/notice.tsx';
 import { type Column, Page, Table } from '../../parts/page.tsx';
-import { usePageAction } from '../../parts/page-action.tsx';
 import { setStatus } from './agents-changed.ts';
 import { ArchiveAgent } from './archive-agent.tsx';
 import { FolderList, MoveToFolder } from './folders.tsx';
@@ -29,7 +30,7 @@ const LIST = '/api/v1/workflow/fetch';
 const ALL = 'all';
 const NONE = 'none';
 
-export function Agents() {
+export function AgentsPage() {
   const agents = api.useQuery('get', LIST, { params: { query: {} } });
   const folders = api.useQuery('get', '/api/v1/folder');
   const [asked, setAsked] = useState<Asked>();
@@ -48,6 +49,9 @@ export function Agents() {
         </>
       }
     >
+      {folders.error !== null && (
+        <Notice tone="warn">The folders cannot be read: {textOf(folders.error)}</Notice>
+      )}
       <Loaded query={agents}>
         {(all) => <AgentList agents={all} folders={folders.data ?? []} onAsk={setAsked} />}
       </Loaded>
@@ -73,7 +77,7 @@ function AgentList({
   const [words, setWords] = useState('');
   const [status, setStatusShown] = useState<string>('active');
   const [folder, setFolder] = useState(ALL);
-  const { run, notice } = usePageAction();
+  const { run, notice } = useAction();
   const found = agents.filter(
     (agent) =>
       agent.name.toLowerCase().includes(words.trim().toLowerCase()) &&
@@ -121,7 +125,7 @@ function AgentList({
         empty={
           agents.length === 0
             ? 'There is no agent yet. Create one from a template with “New agent”.'
-            : 'No agent fits. Change the name, the status or the folder above.'
+            : 'No agent matches. Change the name, the status or the folder above.'
         }
       />
       {found.length > shown.length && (
@@ -162,7 +166,7 @@ function columnsOf(
           {agent.status === 'active' ? (
             <MenuItem onSelect={() => onAsk({ what: 'archive', agent })}>Archive</MenuItem>
           ) : (
-            <MenuItem onSelect={() => onTakeBack(agent)}>Take back from the archive</MenuItem>
+            <MenuItem onSelect={() => onTakeBack(agent)}>Restore from the archive</MenuItem>
           )}
         </Menu>
       ),

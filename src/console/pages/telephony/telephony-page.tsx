@@ -15,7 +15,7 @@ type Configuration = Schema<'TelephonyConfigurationListItem'>;
 const CONFIGURATIONS = '/api/v1/organizations/telephony-configs';
 const REFRESH_MS = 5_000;
 
-export function Telephony() {
+export function TelephonyPage() {
   const list = api.useQuery('get', CONFIGURATIONS, {}, { refetchInterval: REFRESH_MS });
   const providers = api.useQuery('get', '/api/v1/organizations/telephony-providers/metadata');
   const [isNew, setNew] = useState(false);
@@ -70,7 +70,7 @@ function columnsOf(
       cell: ({ phone_number_count: count }) => formatNumber(count),
     },
     {
-      name: 'Calls a second',
+      name: 'Calls per second',
       isNumber: true,
       cell: ({ calls_per_second: rate }) => (rate === null ? 'the provider’s' : formatNumber(rate)),
     },

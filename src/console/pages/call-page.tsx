@@ -86,7 +86,7 @@ function CallView({ address, path, run, call, stream }: CallViewProps) {
     >
       <Header run={run} call={call} isLive={isLive} />
       {isLive && stream === 'broken' && (
-        <Notice tone="warn">The connection to the gateway broke; it is opened again.</Notice>
+        <Notice tone="warn">The connection to the gateway is broken. Reconnecting.</Notice>
       )}
       {call.left > 0 && (
         <Notice tone="warn">
@@ -95,7 +95,7 @@ function CallView({ address, path, run, call, stream }: CallViewProps) {
       )}
       {run.is_completed && <WhyEnded run={address} onSeek={show} />}
       <div className="call-columns">
-        <div className="call-picture">
+        <div>
           <Section title="Path">
             <CallGraph run={run} call={call} playhead={playhead} />
           </Section>

@@ -17,7 +17,7 @@ type Detail = Schema<'TelephonyConfigurationDetail'>;
 const BACK = { href: '/telephony', name: 'Telephony' };
 const REFRESH_MS = 5_000;
 
-export function Configuration() {
+export function ConfigurationPage() {
   const { id = '', tab = '' } = useParams<{ id: string; tab?: string }>();
   const configuration = api.useQuery(
     'get',
@@ -78,7 +78,7 @@ function Parts({ configuration, tab }: { configuration: Detail; tab: string }) {
       : []),
     { tab: 'doctor', name: 'Doctor', shown: <Doctor id={id} isPbx={isPbx} /> },
     isPbx
-      ? { tab: 'files', name: 'Files of the PBX', shown: <AsteriskFiles id={id} /> }
+      ? { tab: 'files', name: 'PBX files', shown: <AsteriskFiles id={id} /> }
       : { tab: 'routing', name: 'Routing', shown: <Routing id={id} /> },
   ];
   const at = parts.find((part) => part.tab === tab);

@@ -8,7 +8,7 @@ import { Notice } from '../parts/notice.tsx';
 
 type Way = 'key' | 'password';
 
-export function LogIn() {
+export function LogInPage() {
   const [way, setWay] = useState<Way>('key');
   const [fault, setFault] = useState<string>();
   const [isBusy, setBusy] = useState(false);

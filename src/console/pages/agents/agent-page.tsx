@@ -5,10 +5,10 @@ import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import { api, type Schema } from '../../api/client.ts';
 import { counted } from '../../format.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Badge, Loaded, Notice } from '../../parts/notice.tsx';
 import { Page, Tabs } from '../../parts/page.tsx';
-import { usePageAction } from '../../parts/page-action.tsx';
 import { setStatus } from './agents-changed.ts';
 import { ArchiveAgent } from './archive-agent.tsx';
 import { definitionOf } from './content.ts';
@@ -21,7 +21,7 @@ type AgentDetail = Schema<'WorkflowResponse'>;
 
 const BACK = { href: '/agents', name: 'Agents' };
 
-export function Agent() {
+export function AgentPage() {
   const { id = '', '*': rest = '' } = useParams<{ id: string; '*'?: string }>();
   const agent = api.useQuery('get', '/api/v1/workflow/fetch/{workflow_id}', {
     params: { path: { workflow_id: id } },
@@ -89,7 +89,7 @@ function AgentTabs({ agent, parts }: { agent: AgentDetail; parts: readonly strin
 
 function AgentActions({ agent: { id, name, status } }: { agent: AgentDetail }) {
   const [isAsked, setAsked] = useState(false);
-  const { run, notice } = usePageAction();
+  const { run, notice } = useAction();
   return (
     <>
       {notice}
@@ -98,7 +98,7 @@ function AgentActions({ agent: { id, name, status } }: { agent: AgentDetail }) {
           <MenuItem onSelect={() => setAsked(true)}>Archive</MenuItem>
         ) : (
           <MenuItem onSelect={() => void run(() => setStatus(id, 'active'))}>
-            Take back from the archive
+            Restore from the archive
           </MenuItem>
         )}
       </Menu>
