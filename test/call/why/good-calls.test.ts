@@ -157,7 +157,7 @@ it('no fault is claimed of a call that a client of the API hangs up', async () =
   const { organizationId } = harness.at.owner;
   await harness.callControl.hangUp({ organizationId, runId: run.id });
   await expectNoFault(harness, run);
-  expect((await whyOf(harness, run)).summary).toContain('client of the API');
+  expect((await whyOf(harness, run)).summary).toContain('hung up in the console or over the API');
 });
 
 it('no fault is claimed of a call that goes on, which is not final', async () => {
