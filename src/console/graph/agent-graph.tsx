@@ -18,7 +18,7 @@ import {
 } from '@xyflow/react';
 import { useEffect, useMemo } from 'react';
 import { lineThrough, NODE_HEIGHT, NODE_WIDTH, placed, type Way } from './layout.ts';
-import type { GraphProps } from './types.ts';
+import { type GraphProps, typeText } from './types.ts';
 
 interface Shown extends Record<string, unknown> {
   name: string;
@@ -171,7 +171,7 @@ function AgentNode({ data: { name, type, visits, isHere } }: NodeProps<Node<Show
       <Handle type="target" position={Position.Top} isConnectable={false} />
       <strong>{name}</strong>
       <span>
-        {type}
+        {typeText(type)}
         {visits > 1 && ` · ${visits} times`}
         {isHere && ' · here'}
       </span>

@@ -3,7 +3,7 @@
 import '@xyflow/react/dist/base.css';
 import '../style/graph.css';
 import { later } from '../parts/later.tsx';
-import { type GraphProps, nodeName } from './types.ts';
+import { type GraphProps, nodeName, typeText } from './types.ts';
 
 const AgentGraph = later(
   async () => (await import('./agent-graph.tsx')).AgentGraph,
@@ -33,7 +33,7 @@ export function GraphView({
                   {data.name ?? id}
                 </button>
               )}{' '}
-              ({type}
+              ({typeText(type)}
               {path !== undefined && `, ${path.visits.get(id) ?? 0} visits`}
               {path?.at === id && ', here'})
               <ul>

@@ -34,6 +34,11 @@ export function nodeName(nodes: GraphDefinition['nodes'], id: string): string {
   return nodes.find((node) => node.id === id)?.data.name ?? id;
 }
 
+/** `agentNode` as `agent`, `endCall` as `end`. */
+export function typeText(type: string): string {
+  return type.replace(/(Node|Call)$/, '');
+}
+
 /** The path of a call that entered these nodes in turn. */
 export function pathOf(entered: readonly string[]): CallPath {
   const visits = new Map<string, number>();
