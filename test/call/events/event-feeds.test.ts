@@ -58,7 +58,7 @@ describe.each(engines())('the feed of a run on %s', (engine) => {
     const feed = new RunFeed(at.store, run, undefined);
     expect(await feed.read()).toEqual([]);
     await runs.appendEvents([
-      eventOf(run.id, 1, { type: 'dtmf', digit: '1' }),
+      eventOf(run.id, 1, { type: 'media.started', codec: 'pcmu', rateHz: 8_000 }),
       eventOf(run.id, 2, turn('tea')),
     ]);
     expect(await feed.read()).toEqual([
