@@ -63,7 +63,7 @@ describe('tidy', () => {
   it('no mark of unfinished work, in tests and scripts neither', () => {
     const marked = ['src', 'test', 'scripts', 'native/src', 'docs'].flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
-        .filter((path) => /\.(ts|mjs|c|h|md)$/.test(path) && !path.includes('node_modules'))
+        .filter((path) => /\.(tsx?|mjs|css|c|h|md)$/.test(path) && !path.includes('node_modules'))
         .map((path) => `${folder}/${path}`)
         .filter((path) => path !== 'test/tidy.test.ts')
         .filter((path) => /\b(TODO|FIXME|XXX)\b/.test(readFileSync(path, 'utf8'))),
