@@ -1,6 +1,7 @@
 // The public HTTP API as a client sees it: only what the demo and the measurements need, answers checked.
 
 import { z } from 'zod';
+import { apiRequest } from './api-request.ts';
 import { machine } from './machine-pace.ts';
 
 const REQUEST_MS_MAX = 15_000;
@@ -228,24 +229,9 @@ export class ApiClient {
     return run.parse(await this.#ask('GET', `/workflow/${workflowId}/runs/${runId}`));
   }
 
-  async #ask(
-    method: string,
-    path: string,
-    body?: unknown,
-    msMax = REQUEST_MS_MAX,
-  ): Promise<unknown> {
-    const response = await fetch(this.#base + path, {
-      method,
-      signal: AbortSignal.timeout(machine.scaled(msMax)),
-      headers: {
-        'X-API-Key': this.#key,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text);
+  #ask(method: string, path: string, body?: unknown, msMax = REQUEST_MS_MAX): Promise<unknown> {
+    const access = { base: this.#base, apiKey: this.#key, msMax: machine.scaled(msMax) };
+    return apiRequest(access, method, path, body);
   }
 }
 

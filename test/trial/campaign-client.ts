@@ -1,6 +1,7 @@
 // A client of the campaign API: sets everything up as a user would, and asks how it goes.
 
 import { z } from 'zod';
+import { apiRequest } from '../demo/api-request.ts';
 
 const REQUEST_MS_MAX = 30_000;
 /** A gateway that was killed is back within seconds. */
@@ -151,18 +152,8 @@ export class CampaignClient {
     return this.#ask('POST', path, body);
   }
 
-  async #ask(method: string, path: string, body: unknown): Promise<unknown> {
-    const answer = await fetch(this.#url + path, {
-      method,
-      signal: AbortSignal.timeout(REQUEST_MS_MAX),
-      headers: {
-        'X-API-Key': this.#apiKey,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return JSON.parse(text);
+  #ask(method: string, path: string, body?: unknown): Promise<unknown> {
+    const access = { base: this.#url, apiKey: this.#apiKey, msMax: REQUEST_MS_MAX };
+    return apiRequest(access, method, path, body);
   }
 }

@@ -287,11 +287,11 @@ describe('a tool', () => {
     },
   });
 
-  it('whose server fails is at fault when the caller leaves', async () => {
-    shop.answer = { status: 503, body: { error: 'maintenance' } };
-    scripted({ call: 'find_order' }, { say: ['I cannot look that up.'] });
+  /** A call in which the agent asks for the order, says `reply`, and the caller leaves. */
+  async function leftAfterOrder(tool: ReturnType<typeof order>, reply: string) {
+    scripted({ call: 'find_order' }, { say: [reply] });
     const { harness } = held;
-    await withToolsAnd(harness, { filler_delay_seconds: 0 }, order());
+    await withToolsAnd(harness, { filler_delay_seconds: 0 }, tool);
     const { stream, run } = await harness.inboundCall();
     await harness.heardOut(stream);
     const before = harness.clock.now();
@@ -299,42 +299,29 @@ describe('a tool', () => {
     await harness.passThrough(
       async () => (await harness.bodies(run, 'function.returned')).length > 0,
     );
-    const after = harness.clock.now();
+    const between: [number, number] = [before, harness.clock.now()];
     await harness.heardOut(stream);
     stream.hangUp();
-    await expectInjected(harness, run, {
-      party: 'service',
-      node: 'Talk',
-      tool: 'find_order',
-      between: [before, after],
-      advice: /find_order/,
-      summary: /503/,
-    });
+    return { harness, run, between };
+  }
+  const expected = {
+    party: 'service',
+    node: 'Talk',
+    tool: 'find_order',
+    advice: /find_order/,
+  } as const;
+
+  it('whose server fails is at fault when the caller leaves', async () => {
+    shop.answer = { status: 503, body: { error: 'maintenance' } };
+    const { harness, run, between } = await leftAfterOrder(order(), 'I cannot look that up.');
+    await expectInjected(harness, run, { ...expected, between, summary: /503/ });
   });
 
   it('that does not answer in time is at fault', async () => {
     shop.answer = 'hang';
-    scripted({ call: 'find_order' }, { say: ['That takes too long.'] });
-    const { harness } = held;
-    await withToolsAnd(harness, { filler_delay_seconds: 0 }, order({ timeout_ms: 2_000 }));
-    const { stream, run } = await harness.inboundCall();
-    await harness.heardOut(stream);
-    const before = harness.clock.now();
-    await harness.says(stream, 'where is my order');
-    await harness.passThrough(
-      async () => (await harness.bodies(run, 'function.returned')).length > 0,
-    );
-    const after = harness.clock.now();
-    await harness.heardOut(stream);
-    stream.hangUp();
-    await expectInjected(harness, run, {
-      party: 'service',
-      node: 'Talk',
-      tool: 'find_order',
-      between: [before, after],
-      advice: /find_order/,
-      summary: /in time/,
-    });
+    const tool = order({ timeout_ms: 2_000 });
+    const { harness, run, between } = await leftAfterOrder(tool, 'That takes too long.');
+    await expectInjected(harness, run, { ...expected, between, summary: /in time/ });
   });
 });
 

@@ -1,6 +1,7 @@
 // What the pictures need of the API beside `ApiClient`: templates, drafts, chats, keys, a campaign.
 
 import { z } from 'zod';
+import { apiRequest } from '../../demo/api-request.ts';
 
 const REQUEST_MS_MAX = 70_000;
 const withId = z.object({ id: z.union([z.string(), z.number()]).transform(String) });
@@ -96,18 +97,8 @@ export class ExampleApi {
     return key;
   }
 
-  async #ask(method: string, path: string, body?: object): Promise<unknown> {
-    const answer = await fetch(this.#url + path, {
-      method,
-      signal: AbortSignal.timeout(REQUEST_MS_MAX),
-      headers: {
-        'X-API-Key': this.#apiKey,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return JSON.parse(text);
+  #ask(method: string, path: string, body?: unknown): Promise<unknown> {
+    const access = { base: this.#url, apiKey: this.#apiKey, msMax: REQUEST_MS_MAX };
+    return apiRequest(access, method, path, body);
   }
 }
