@@ -1,4 +1,4 @@
-// Tells the former owner of a waiting call that another process has adopted it: a worker of this gateway by the
+// Notifies the former owner of a waiting call that another process has adopted it: a worker of this gateway by the
 // inter-process channel, one of another gateway by `toOthers`. A message that is lost costs seconds: the former owner
 // looks in the store as well (call/start/call-adoption.ts).
 

@@ -1,5 +1,5 @@
 // The API process's directory of the other gateways on the bus. Each gateway reports itself and its workers to all
-// others; one that is silent, or that leaves, is forgotten. Requests to a worker of another gateway go to its API
+// others; one that is silent, or that leaves, is removed. Requests to a worker of another gateway go to its API
 // process, which relays them.
 
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import { WORKER_MS_MAX, workerBehind } from './worker-requests.ts';
 
 /** Interval of a gateway's reports: new load reports of its workers come as often. */
 export const PRESENCE_MS = LOAD_MS;
-/** Age of a report after which its gateway is forgotten. */
+/** Age of a report after which its gateway is removed. */
 export const FORGOTTEN_MS = 4_000;
 /** Known gateways at most. */
 const GATEWAYS_MAX = 1_000;
@@ -33,7 +33,7 @@ const report = load
   .required()
   .extend({ number: z.int().min(1).max(WORKERS_MAX) });
 const presence = z.object({
-  /** Changes when the gateway starts, and when it is on the bus again: it has forgotten what it was told before. */
+  /** Changes when the gateway starts, and when it is on the bus again: it has lost what others had reported to it. */
   session: z.string(),
   /** Where other gateways reach it. */
   url: z.string(),
@@ -84,7 +84,7 @@ export interface GatewayDirectoryOptions {
 }
 
 export class GatewayDirectory implements OtherGateways {
-  /** Called with a gateway that is new, or has forgotten what it was told; and with one that is gone. */
+  /** Called with a gateway that is new, or has lost what others had reported to it; and with one that is gone. */
   onJoined: (gateway: string) => void = () => undefined;
   onLeft: (gateway: string) => void = () => undefined;
   readonly #bus: IpcChannel<string>;
@@ -115,7 +115,7 @@ export class GatewayDirectory implements OtherGateways {
     this.forgetAll();
   }
 
-  /** Forgets all gateways, as none can be reached; they are new when they report again, and this one is to them. */
+  /** Removes all gateways, as none can be reached; they are new when they report again, and this one is to them. */
   forgetAll(): void {
     for (const name of [...this.#known.keys()]) this.#forget(name);
     this.#session = this.#options.random.uuid();

@@ -66,7 +66,7 @@ export class GatewayNotes {
     this.#bus.notify(ALL_GATEWAYS, 'paused', { configurationId, ms });
   }
 
-  /** Tells the gateway that had the call. */
+  /** Notifies the gateway that had the call. */
   adopted(call: AdoptedCall): void {
     this.#bus.notify(gatewayOfNode(call.from), 'adopted', call);
   }

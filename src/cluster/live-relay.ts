@@ -86,7 +86,7 @@ function tellAll<A extends Address>(channel: IpcChannel<A>, to: A, runIds: strin
 }
 
 /** Relays what happens here to those that watch it, each at a bounded rate: at a call worker to the API process, at an API
- *  process to other gateways (`place`: elsewhere). The returned function forgets one of them. */
+ *  process to other gateways (`place`: elsewhere). The returned function removes one of them. */
 export function relayTo<A extends Address>(
   channel: IpcChannel<A>,
   live: LiveWatchers,

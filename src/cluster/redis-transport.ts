@@ -1,5 +1,5 @@
 // Transport of the inter-process channel between gateways: Redis publishes each message to the channel of the gateway
-// that it is addressed to, or to that of all. Every message carries a proof that its sender has our keys: whoever
+// that it is addressed to, or to that of all. Every message carries a proof that its sender has our keys: a client that
 // reaches Redis could otherwise hang up calls. The proof hides nothing; `rediss` and a password do.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';

@@ -28,7 +28,7 @@ export function App() {
     const page = PAGES.find((each) => matchRoute(parser, each.path, path)[0])?.page;
     if (page !== undefined && 'load' in page) page.load().catch(() => undefined); // The page itself says that it cannot be loaded.
   }, [parser]);
-  // Whoever logs in next may be of another organization.
+  // The next user may be of another organization.
   useEffect(() => {
     if (session.status === 'out') queries.clear();
   }, [session.status]);

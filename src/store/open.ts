@@ -72,7 +72,7 @@ export interface StoreHandle extends Store {
   readonly tokenKeys: readonly Buffer[];
   /** Keys that prove messages between gateways, the newest first; the same at every start. */
   readonly gatewayKeys: readonly Buffer[];
-  /** What tells this database from every other one, the same on all its standbys. Throws STORE_UNAVAILABLE. */
+  /** Identifies this database, the same on all its standbys. Throws STORE_UNAVAILABLE. */
   databaseIdentity(): Promise<string>;
   /** Keys that sign media tokens, the newest first; the same in all processes with the same secret keys. */
   readonly mediaKeys: readonly [Buffer, ...Buffer[]];

@@ -19,7 +19,7 @@ export type RedeemedToken =
   /** This process issued it, and it was not used before. */
   | { kind: 'issued' }
   /** Another process issued it, whose clock may differ; or this process did (`isOwn`), which has used it, or its
-   *  predecessor under the same number. The state of the run tells whether it was used. */
+   *  predecessor under the same number. The state of the run shows whether it was used. */
   | { kind: 'signed'; token: SignedToken; isOwn: boolean };
 
 export interface MediaTokenStore {

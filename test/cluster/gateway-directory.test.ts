@@ -101,7 +101,7 @@ describe('gateways on one bus', () => {
     expect(a.gateways.isAny).toBe(false);
     clock.advance(2 * PRESENCE_MS);
     expect(a.seen).toEqual(['+b', '-b', '+b']);
-    expect(b.seen).toEqual(['+a', '-a', '+a']); // What it was told before may be lost.
+    expect(b.seen).toEqual(['+a', '-a', '+a']); // Earlier reports to it may be lost.
     on.cut('a');
     startGateway('a', on, clock).gateways.start();
     expect(b.seen).toEqual(['+a', '-a', '+a', '-a', '+a']);

@@ -156,7 +156,7 @@ async function begin(): Promise<Begun> {
   return { call, held, runId };
 }
 
-/** What Twilio was told to do, one word for each document. */
+/** What Twilio was asked to do, one word for each document. */
 function documentsOf({ call }: Begun): string[] {
   const documents = call.events.filter(({ type }) => type === 'document');
   return documents.map(({ detail }) => {

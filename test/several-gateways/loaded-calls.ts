@@ -43,7 +43,7 @@ export class LoadedCalls {
         ? { order: 'place', options: load }
         : { order: 'series', options: load, series },
     );
-    this.#placed.catch(() => undefined); // Met again by whoever waits for it.
+    this.#placed.catch(() => undefined); // The caller that waits for it gets it again.
   }
 
   /** Places the calls, and goes on placing them when it resolves. */

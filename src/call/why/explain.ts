@@ -63,7 +63,7 @@ function mayPrecede({ weight, verdict }: Finding, precedence: Precedence, reason
   return weight === 'ended' || precedence === 'open';
 }
 
-/** Whether the end says nothing that the verdict does not. */
+/** Whether the end adds nothing to the verdict. */
 function isVague({ verdict }: Finding): boolean {
   const vague: readonly string[] = [
     'unclear',

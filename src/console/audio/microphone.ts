@@ -93,7 +93,7 @@ export class Microphone {
       this.#permission = permission;
       permission.addEventListener('change', this.#onChange);
     } catch {
-      // The browser does not tell: another device or another call opens the microphone.
+      // The browser does not report the reason: another device or another call opens the microphone.
     }
   }
 

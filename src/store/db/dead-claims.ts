@@ -1,5 +1,5 @@
-// What dead processes held under leases, by the names of these processes: every lease ends at once, so that whoever
-// looks next takes it.
+// What dead processes held under leases, by the names of these processes: every lease ends at once, so that the
+// next process that looks takes it.
 
 import { type RawBuilder, sql } from 'kysely';
 import type { StoreContext, TransactionContext } from './store-context.ts';

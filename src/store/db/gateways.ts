@@ -1,4 +1,4 @@
-// The gateways on one database, as their rows of `nodes` tell: name, address, version.
+// The gateways on one database, by their rows of `nodes`: name, address, version.
 
 import { sql } from 'kysely';
 import type { StoreContext } from './store-context.ts';

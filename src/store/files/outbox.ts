@@ -235,7 +235,7 @@ export class Outbox {
   }
 
   /** Uploads a file, unless it is there. False for a recording in whose place S3 has a longer one: the file stays on the
-   *  disk, aside, as nobody can tell which of them is wanted. */
+   *  disk, aside, as nothing says which of them is wanted. */
   async #upload(key: string, file: FileStatus, signal: AbortSignal): Promise<boolean> {
     const { spool, bucket, log } = this.#deps;
     const runId = runOfFile(key) ?? '';

@@ -24,7 +24,7 @@ export interface DialoguePolicyHandler {
   heard(step: Step, utteranceId: number): void;
   /** Speech recognition has failed for the rest of the call: the agent asks the caller to use the keys. */
   offerKeys(step: Step): void;
-  /** The conversation goes on after its process was lost, and the caller has been told so: expect them again, and speak.
+  /** The conversation goes on after its process was lost, and the agent has said so to the caller: expect them again, and speak.
    */
   resume(step: Step, lost: LostWork): void;
   /** The caller has been silent for the first time: ask whether they are there. */

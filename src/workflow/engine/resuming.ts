@@ -1,5 +1,5 @@
 // Continues a conversation whose process was lost, with everything that was in progress: words that were being said, a
-// request to the model, functions, waits. The caller is told that the agent is still there, and hears the last words
+// request to the model, functions, waits. The agent says to the caller that it is still there, and says the last words
 // again. Functions whose result is not known are not called again (llm/tool-calls.ts).
 
 import { endDialogue, restartClosing } from './ending.ts';

@@ -1,4 +1,4 @@
-// Files of the API while they are in S3: what two gateways see, what clients are told while S3 is away, and links that
+// Files of the API while they are in S3: what two gateways see, what clients get while S3 is away, and links that
 // lead to S3 itself.
 
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -232,7 +232,7 @@ describe('a call that another process resumes', () => {
     await first.heardOut(former);
     const { harness, stream } = await taken(run);
     await harness.heardOut(stream);
-    // The third process takes it from the second, whose socket is merely forgotten.
+    // The third process takes it from the second, whose socket stays open and unused.
     await harness.deps.events.flush();
     harness.streams.splice(0);
     harness.clock.advance(GAP_MS);

@@ -139,7 +139,7 @@ describe('media over Twilio', () => {
     await harness.pass(4_000);
     await harness.ended(run);
     const why = await whyOf(harness, run);
-    // Of a provider that says nothing, nobody knows whether the caller hung up: the events have the break.
+    // Of a provider that reports nothing, nobody knows whether the caller hung up: the events have the break.
     expect(why.party).toBe('unknown');
     expect(why.summary).toMatch(/broke/);
     expect(why.evidence.map(({ type }) => type)).toContain('media.interrupted');

@@ -1,4 +1,4 @@
-// What an explanation says of runs that tell too little or something unknown, and what it costs.
+// What an explanation says of runs with too few events or unknown ones, and what it costs.
 
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/call/why/explain.ts';

@@ -34,7 +34,7 @@ export class Balancer {
     this.#logFile = join(folder, 'haproxy.log');
   }
 
-  /** Its URL is known before its servers are: they are told it. */
+  /** Its URL is known before its servers are: they get it as a setting. */
   static async prepare(folder: string): Promise<Balancer> {
     return new Balancer(await freePort(), await freePort(), folder);
   }

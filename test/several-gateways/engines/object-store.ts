@@ -16,7 +16,7 @@ export class ObjectStore {
     return new ObjectStore(await startCephS3());
   }
 
-  /** What a gateway is told. */
+  /** Settings of a gateway. */
   get environment(): Record<string, string> {
     const { endpoint, bucket, region, accessKey, secretKey } = this.#ceph.settings;
     return {

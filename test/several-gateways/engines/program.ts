@@ -47,7 +47,7 @@ export class Program {
       this.#child.once('error', reject);
       this.#child.once('exit', () => resolve());
     });
-    this.#exited.catch(() => undefined); // Met again by whoever waits for it.
+    this.#exited.catch(() => undefined); // The caller that waits for it gets it again.
   }
 
   get pid(): number {

@@ -53,7 +53,7 @@ describe.each(engines())('a run of another process, on the %s engine', (engine) 
     expect(await runs.patch(id, { state: 'completed' })).toBeUndefined();
     expect(await runs.patchInitialized(id, { state: 'running' })).toBe(false);
     expect(await runs.taken([id])).toEqual([id]);
-    // What the provider told it is true whoever has the call.
+    // What the provider reported is true for every owner of the call.
     const gatheredContext = { provider_status: 'queued' };
     expect(await runs.dialled({ runId: id, callId: 'CA1', gatheredContext })).toMatchObject({
       providerCallId: 'CA1',

@@ -27,7 +27,7 @@ import { type Answer, answer, type Question, type ToMember, toHolder } from './m
 const ANSWER_MS_MAX = 5_000;
 /** The same for a member of another gateway, without which new calls do not have to wait: its calls are in the store. */
 const REMOTE_ANSWER_MS_MAX = 2_000;
-/** Channels whose process is remembered: twice as many as one application may have. One that was forgotten belongs to
+/** Channels whose process is kept: twice as many as one application may have. One that was dropped belongs to
  *  this process. */
 const CHANNELS_MAX = 10_000;
 /** Time in which a process has stored the call of a caller whom it was given: one that is out of reach then has not got
