@@ -1,8 +1,9 @@
 // A gateway of an API process and two call workers on the embedded database: calls on both, and each process killed
 // in turn. What a killed process does not hold goes on as if nothing had happened.
 
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../demo/api-client.ts';
 import { connectTwilio, GatewayRig } from '../demo/gateway-rig.ts';
 import { holdCall } from '../demo/person.ts';
@@ -15,6 +16,8 @@ const rig = new GatewayRig('workers');
 const POLL = { timeout: 60_000, interval: 200 };
 /** A dead process is looked for every half minute without that. */
 const SOON = { timeout: 20_000, interval: 200 };
+/** Of the gateway, shown when a test fails. */
+const LOG_LINES = 60;
 
 let twilio: FakeTwilio;
 let api: ApiClient;
@@ -30,6 +33,12 @@ beforeAll(async () => {
   await untilServing(['1', '2', 'api'], 0);
   ({ twilio, agents } = await connectTwilio(rig, api));
 }, 180_000);
+
+afterEach(({ task }) => {
+  if (task.result?.state !== 'fail') return;
+  const lines = readFileSync(rig.logFile, 'utf8').trimEnd().split('\n');
+  process.stderr.write(`${lines.slice(-LOG_LINES).join('\n')}\n`);
+});
 
 afterAll(async () => {
   await rig.end();

@@ -205,11 +205,23 @@ export class CallResumptions {
    *  it is about to end, or goes on already. */
   async #take(run: Run, take: Resuming['take']): Promise<Taken | undefined> {
     const { registry } = this.#deps.connect;
-    if (run.state !== 'running') return undefined;
+    if (run.state !== 'running') {
+      if (run.state !== 'completed')
+        this.#deps.log.warn(
+          { runId: run.id, state: run.state },
+          'call without media does not go on: it is not stored as answered',
+        );
+      return undefined;
+    }
     const session = registry.session(run.id);
     if (session !== undefined) return (await session.giveUp()) ? { run, why: LOST } : undefined;
     const taken = registry.has(run.id) ? undefined : await take();
-    return taken && { run: taken };
+    if (taken !== undefined) return { run: taken };
+    this.#deps.log.info(
+      { runId: run.id },
+      'run of a call without media not taken: it ends, or goes on already',
+    );
+    return undefined;
   }
 
   /** Connects a call of this process again at a provider that keeps it. Its session ends it otherwise. Never rejects. */
