@@ -34,7 +34,9 @@ const waits = [
 ];
 const calls = ['test/e2e/*.test.ts'];
 /** Pages of the console in a browser, at one gateway. */
-const pages = ['test/console/*{page,board,steps,frame,talk}*.test.ts'];
+const pages = ['test/console/*{page,board,frame}*.test.ts'];
+/** Talks of a browser: their audio is captured and played in real time by processes that need a core. */
+const talks = ['test/console/*{steps,talk}*.test.ts'];
 /** A test that fails there is tried once more, and listed by its name. */
 const isCI = Boolean(process.env['CI']);
 const notNow = leftOut();
@@ -57,7 +59,15 @@ export default defineConfig({
           name: 'unit',
           globalSetup: 'test/store/kept-folders.ts',
           include: ['test/**/*.test.ts'],
-          exclude: [...waits, ...calls, ...pages, ...measures, 'test/oracles/**', ...notNow],
+          exclude: [
+            ...waits,
+            ...calls,
+            ...pages,
+            ...talks,
+            ...measures,
+            'test/oracles/**',
+            ...notNow,
+          ],
           isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -97,11 +107,24 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'talks',
+          globalSetup: 'test/console/one-gateway.ts',
+          include: talks,
+          exclude: notNow,
+          fileParallelism: false,
+          // A browser's sound server hangs now and then.
+          retry: isCI ? 2 : 0,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'measures',
           include: measures,
           exclude: notNow,
           fileParallelism: false,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],

@@ -10,6 +10,7 @@ const FIREFOX = '/usr/bin/firefox-esr';
 const PULSEAUDIO = '/usr/bin/pulseaudio';
 const SERVER_MS_MAX = 10_000;
 const POLL_MS = 50;
+const TEXT_MS_MAX = 5_000;
 
 /** Says what is not here. */
 export function hasFirefox(): boolean {
@@ -75,6 +76,18 @@ export class Firefox {
       });
     });
     return page;
+  }
+
+  /** What its pages show, for the report of a test that fails. */
+  async texts(): Promise<string[]> {
+    const pages = await this.#browser.pages();
+    return Promise.all(
+      pages.map(async (page) => {
+        const hung = new Promise<string>((resolve) => setTimeout(resolve, TEXT_MS_MAX, 'hangs'));
+        const text = page.evaluate(() => document.body.innerText).catch(String);
+        return `${page.url()}\n${await Promise.race([text, hung])}`;
+      }),
+    );
   }
 
   async close(): Promise<void> {

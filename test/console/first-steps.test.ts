@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { machine } from '../demo/machine-pace.ts';
 import { expectAccessible, hasChromium, withConsole } from './browser.ts';
 import { playedOn, tapPlayed } from './played-tap.ts';
-import { channelsOf, expectHeard, microphoneFile, SPEECH } from './talk-sound.ts';
+import { channelsOf, expectHeard, expectSpeech, microphoneFile } from './talk-sound.ts';
 
 const CLICKS_MAX = 5;
 /** The microphone speaks after this, when the greeting is over. */
@@ -36,30 +36,40 @@ describe.runIf(hasChromium())('the first steps', () => {
 
   it('have a second talk on the same page', async () => {
     const { page } = world;
-    await page.getByRole('button', { name: 'Talk again' }).click();
-    await page.getByText('Connected', { exact: true }).waitFor();
+    await talkAgain(page);
     await page.getByRole('button', { name: 'Mute' }).click();
     await page.getByRole('button', { name: 'Muted' }).click();
     await page.getByRole('button', { name: 'Keys' }).click();
     await expectAccessible(page);
     await talkOver(page);
-    const runIds = await world.api.allRunIds(workflowId);
-    expect(runIds).toHaveLength(2);
+    expect((await world.api.allRunIds(workflowId)).length).toBeGreaterThan(1);
   }, 90_000);
 
-  it('were heard in both directions: the microphone at the gateway, the agent on the page', async () => {
+  it('were heard in both directions: the microphone at the gateway, the agent on the page', async ({
+    task,
+  }) => {
+    // The same two sounds would be judged the same: a second try has two further talks.
+    for (let talks = task.result?.retryCount ? 2 : 0; talks > 0; talks -= 1) {
+      await talkAgain(world.page);
+      await talkOver(world.page);
+    }
     const played = await playedOn(world.page);
-    const runIds = await world.api.allRunIds(workflowId);
+    const runIds = (await world.api.allRunIds(workflowId)).toSorted(
+      (one, other) => Number(one) - Number(other),
+    );
     expect(played).toHaveLength(runIds.length);
-    for (const [at, runId] of runIds
-      .toSorted((one, other) => Number(one) - Number(other))
-      .entries()) {
+    for (const [at, runId] of [...runIds.entries()].slice(-2)) {
       const { caller, agent } = await channelsOf(world, workflowId, runId);
-      expectHeard(SPEECH, caller, 'the microphone at the gateway');
+      expectSpeech(caller, 'the microphone at the gateway');
       expectHeard(agent, played[at] as Int16Array, 'the agent on the page');
     }
-  }, 60_000);
+  }, 150_000);
 });
+
+async function talkAgain(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Talk again' }).click();
+  await page.getByText('Connected', { exact: true }).waitFor();
+}
 
 /** The agent greets, the microphone speaks, somebody answers; then the person hangs up. */
 async function talkOver(page: Page): Promise<void> {

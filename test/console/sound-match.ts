@@ -33,15 +33,21 @@ const TRANSITION = 4;
 const SHIFT_MS_MAX = 3_000;
 const MOVED_MS_MAX = 500;
 
-/** Both sounds at the same rate. `heard` may begin earlier or later; `original` must have been heard to its end. */
-export function matchSound(original: Int16Array, heard: Int16Array, rateHz: number): SoundMatch {
+/** Both sounds at the same rate. `heard` may begin earlier or later; `original` must have been heard to its end. Its first
+ *  utterance is searched before `latest`, a sample of `heard`. */
+export function matchSound(
+  original: Int16Array,
+  heard: Int16Array,
+  rateHz: number,
+  latest = heard.length,
+): SoundMatch {
   const spoken = utterancesIn(original, rateHz);
   const heardAs: HeardUtterance[] = [];
   let before: HeardUtterance | undefined;
   for (const span of spoken) {
     const range =
       before === undefined
-        ? { from: 0, to: heard.length }
+        ? { from: 0, to: latest }
         : around(span.start + before.lag, (SHIFT_MS_MAX * rateHz) / 1_000);
     const utterance = new HeardUtterance({ original, heard, rateHz, span, range });
     heardAs.push(utterance);

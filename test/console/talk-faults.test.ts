@@ -9,7 +9,7 @@ import { expectAccessible, hasChromium, logIn, openPage, withConsole } from './b
 import { launchChromium } from './chromium.ts';
 import { playedOn, tapPlayed } from './played-tap.ts';
 import { useEcho, useHooks } from './talk-hooks.ts';
-import { channelsOf, expectHeard, loudS, microphoneFile, SPEECH } from './talk-sound.ts';
+import { channelsOf, expectHeard, expectSpeech, loudS, microphoneFile } from './talk-sound.ts';
 
 /** The microphone speaks after this. */
 const SILENCE_S = 4;
@@ -117,7 +117,7 @@ describe.runIf(hasChromium())('a talk', () => {
     await page.waitForTimeout((SILENCE_S + 2) * 1_000);
     expect(await page.evaluate(() => window.hooks.opened)).toBe(2);
     const { caller, agent, played } = await soundAfter(page);
-    expectHeard(SPEECH, caller, 'the other microphone', MEANWHILE);
+    expectSpeech(caller, 'the other microphone', MEANWHILE);
     expectHeard(agent, played, 'the agent');
     await page.close();
   }, 60_000);
@@ -141,7 +141,7 @@ describe.runIf(hasChromium())('a talk', () => {
     await page.waitForTimeout((SILENCE_S + 2) * 1_000);
     const { caller, agent, played } = await soundAfter(page);
     expect(caller.length / RATE_HZ).toBeGreaterThan(SILENT_MS / 1_000);
-    expectHeard(SPEECH, caller, 'the microphone that was plugged in', MEANWHILE);
+    expectSpeech(caller, 'the microphone that was plugged in', MEANWHILE);
     expectHeard(agent, played, 'the agent');
     await page.close();
   }, 90_000);
@@ -181,7 +181,7 @@ describe.runIf(hasChromium())('a talk', () => {
     expect((await world.api.run(agentId, runId)).is_completed).toBe(false);
     const { caller } = await soundAfter(page);
     forgetBrokenLine();
-    expectHeard(SPEECH, caller, 'the microphone over the other socket', MEANWHILE);
+    expectSpeech(caller, 'the microphone over the other socket', MEANWHILE);
     await page.close();
   }, 60_000);
 

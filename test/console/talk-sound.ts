@@ -9,7 +9,7 @@ import { readWav, wavHeader } from '../../src/audio/wav.ts';
 import { type ApiClient, download } from '../demo/api-client.ts';
 import { rms } from '../demo/caller.ts';
 import { machine } from '../demo/machine-pace.ts';
-import { matchSound } from './sound-match.ts';
+import { matchSound, type SoundMatch } from './sound-match.ts';
 
 /** Rate of recordings and of the fixtures, and of Chromium's fake microphone. */
 const RECORDED_HZ = 8_000;
@@ -23,9 +23,7 @@ const GAP_MS_MAX = 40;
 const LOUD_S_MIN = 0.7;
 
 /** What the microphone says, at the rate of recordings: 1.5 s. */
-export const SPEECH = readWav(
-  readFileSync('fixtures/audio/callers/book-an-appointment.wav'),
-).samples;
+const SPEECH = readWav(readFileSync('fixtures/audio/callers/book-an-appointment.wav')).samples;
 
 /** A file for Chromium's fake microphone, which says the speech after some seconds of silence, again and again. It is there
  *  until the tests of the file are over. */
@@ -62,15 +60,19 @@ export async function channelsOf(
   };
 }
 
-/** The same words in the same order, without a gap within an utterance. `shareMin` is lower for a caller who speaks while
- *  the agent does: the browser's echo canceller takes some of that away. */
-export function expectHeard(
-  original: Int16Array,
-  heard: Int16Array,
-  what: string,
-  { shareMin = SHARE_MIN } = {},
-): void {
-  const match = matchSound(original, heard, RECORDED_HZ);
+/** The microphone's speech was heard, once as a whole: the end of the call may cut it off when it comes again. `shareMin` is
+ *  lower for a caller who speaks while the agent does: the browser's echo canceller takes some of that away. */
+export function expectSpeech(heard: Int16Array, what: string, { shareMin = SHARE_MIN } = {}): void {
+  const latest = heard.length - SPEECH.length;
+  expectMatch(matchSound(SPEECH, heard, RECORDED_HZ, latest), what, shareMin);
+}
+
+/** The same words in the same order, without a gap within an utterance. */
+export function expectHeard(original: Int16Array, heard: Int16Array, what: string): void {
+  expectMatch(matchSound(original, heard, RECORDED_HZ), what, SHARE_MIN);
+}
+
+function expectMatch(match: SoundMatch, what: string, shareMin: number): void {
   const { loudS: saidS, share, gapMs } = match;
   const figures = `${what}: ${JSON.stringify(match)}`;
   expect(saidS, `seconds of speech, ${figures}`).toBeGreaterThan(LOUD_S_MIN);
