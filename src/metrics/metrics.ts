@@ -45,6 +45,13 @@ export const callsActive = new Gauge({
   labelNames: ['provider'] as const,
   registers,
 });
+/** Verdicts of the answer supervisor; one call may have several. */
+export const answerVerdicts = new Counter({
+  name: 'patchbay_answer_verdicts_total',
+  help: 'Verdicts on who has answered outbound calls, by the evidence',
+  labelNames: ['who', 'by'] as const,
+  registers,
+});
 export const callsRefused = new Counter({
   name: 'patchbay_calls_refused_total',
   help: 'Calls that were refused, by error code',

@@ -2,6 +2,7 @@
 // projections of these events; no other record of the call's course is stored.
 
 import { z } from 'zod';
+import { answerEvidence } from './answer-handling.ts';
 import { endReason } from './end-reason.ts';
 import { engineInputBodies, inputMark, turnSource } from './engine-input.ts';
 import { callStatus, direction, providerName } from './provider.ts';
@@ -16,6 +17,8 @@ export const utteranceKind = z.enum([
   'fallback',
   'goodbye',
   'notice',
+  'voicemail-message',
+  'screening-message',
 ]);
 export type UtteranceKind = z.infer<typeof utteranceKind>;
 
@@ -68,7 +71,12 @@ const body = z.discriminatedUnion('type', [
     /** Fields of the provider, without secrets. */
     raw: z.record(z.string(), z.unknown()),
   }),
-  z.object({ type: z.literal('call.answered-by'), answeredBy: z.string() }),
+  /** `by`: what the verdict rests on; absent if it is the provider's own. */
+  z.object({
+    type: z.literal('call.answered-by'),
+    answeredBy: z.string(),
+    by: answerEvidence.exactOptional(),
+  }),
   /** Progress of a transfer's destination, as its provider reports it; also after the end of the run. */
   z.object({
     type: z.literal('transfer.result'),

@@ -18,6 +18,13 @@ export const ownEndReasons = [
   'unknown',
   'transfer_call',
   'pipeline_error',
+  'voicemail_no_message',
+  'ivr_detected',
+  'screening_message_missing',
+  'screening_limit',
+  'screening_timeout',
+  'hold_timeout',
+  'number_not_in_service',
 ] as const;
 
 /** Reasons of calls that a fault ended, ours or that of a service. */

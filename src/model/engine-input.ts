@@ -2,6 +2,7 @@
 // the log has is left out here, and `call/events/state-rebuild` puts it in again.
 
 import { z } from 'zod';
+import { answerEvidence, answerer } from './answer-handling.ts';
 import { endReason } from './end-reason.ts';
 import { direction } from './provider.ts';
 
@@ -41,6 +42,12 @@ const input = z.discriminatedUnion('type', [
     ofRun: z.array(z.string()).exactOptional(),
   }),
   z.object({ type: z.literal('waited'), waitId: z.number() }),
+  z.object({
+    type: z.literal('answered'),
+    who: answerer,
+    by: answerEvidence,
+    isReady: z.boolean(),
+  }),
   /** A turn that is no `user.turn`: nothing was recognised. */
   z.object({
     type: z.literal('caller-turn'),

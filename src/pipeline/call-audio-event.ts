@@ -4,7 +4,7 @@
 
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { ServiceUsage } from '../speech/service/service-means.ts';
-import type { AnsweredBy } from './listen/answering-machine-detector.ts';
+import type { AnswerVerdict } from './answer/answer-verdict.ts';
 import type { DigitEntry } from './receive/digit-collector.ts';
 import type { Utterance, UtteranceResult } from './speak/utterance.ts';
 import type { CallerTurn, TurnEvent } from './turn/turn-event.ts';
@@ -43,8 +43,8 @@ export type CallAudioEvent =
   | { type: 'utterance-started'; facts: UtteranceStart }
   /** The end of each utterance, exactly once and in order. `heardText` is empty if it never began. */
   | { type: 'utterance-finished'; report: UtteranceReport }
-  /** Result of answering machine detection, at most twice: a beep may follow an earlier result. */
-  | { type: 'answered-by'; answeredBy: AnsweredBy }
+  /** A verdict of the answer supervisor; others may follow. */
+  | { type: 'answered'; verdict: AnswerVerdict }
   /** Usage that a speech service has counted, a few times in a call. */
   | { type: 'usage'; usage: ServiceUsage }
   /** A service or the recording failed; the call continues as far as it can. */

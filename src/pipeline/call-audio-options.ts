@@ -5,8 +5,8 @@ import type { Codec } from '../codec/codec.ts';
 import type { Log } from '../log.ts';
 import type { SpeechToText } from '../speech/stt/stt.ts';
 import type { Clock } from '../std/clock.ts';
+import type { AnswerTuning } from './answer/answer-supervisor.ts';
 import type { CallAudioEvent } from './call-audio-event.ts';
-import type { AnsweringMachineTuning } from './listen/answering-machine-detector.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { BatchedReadSource } from './receive/batched-reads.ts';
 import type { ContinuedRecording, RecordingFile } from './recorder.ts';
@@ -51,8 +51,8 @@ export interface CallAudioOptions extends CallAudioServices {
   isInputMuted?: boolean;
   /** Background noise under the agent's voice and in its pauses. Default: none. */
   ambient?: BackgroundNoise | undefined;
-  /** Answering machine detection in the callee's audio. Default: none. */
-  machine?: AnsweringMachineTuning | undefined;
+  /** Answer supervision of an outbound call. Default: none. */
+  answer?: AnswerTuning | undefined;
   onEvent: (event: CallAudioEvent) => void;
   log: Log;
 }

@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import { framesIn } from '../metrics/metrics.ts';
 import type { ExpectedInput } from '../model/expected-input.ts';
 import type { Clock } from '../std/clock.ts';
+import { AnswerSupervisor } from './answer/answer-supervisor.ts';
 import { type CallAudioEvent, reportOf, turnOfKeys, utteranceStart } from './call-audio-event.ts';
 import type {
   CallAudioOptions,
@@ -19,7 +20,6 @@ import type {
 } from './call-audio-options.ts';
 import { CallRecognizer } from './call-recognizer.ts';
 import { DeferredEvents } from './deferred-events.ts';
-import { type AnsweredBy, AnsweringMachineDetector } from './listen/answering-machine-detector.ts';
 import { EchoDetector } from './listen/echo-guard.ts';
 import { VoiceActivityDetector } from './listen/voice-activity.ts';
 import { BatchedReader } from './receive/batched-reads.ts';
@@ -57,7 +57,7 @@ export class CallAudio {
   readonly #agent: AgentVoice;
   readonly #turnTaking: TurnTaking;
   readonly #recorder: Recorder | undefined;
-  readonly #machine: AnsweringMachineDetector | undefined;
+  readonly #answer: AnswerSupervisor | undefined;
   readonly #recognizer: CallRecognizer;
   readonly #removeTurns: () => void;
   readonly #stalls = new OwnStalls();
@@ -73,7 +73,7 @@ export class CallAudio {
   #closing: Promise<RecordingSummary | undefined> | undefined;
 
   constructor(options: CallAudioOptions) {
-    const { clock, mediaClock, codecIn, recording, continued, stt, machine, onEvent } = options;
+    const { clock, mediaClock, codecIn, recording, continued, stt, answer, onEvent } = options;
     this.#events = new DeferredEvents(onEvent, (error) => onEvent({ type: 'broken', error }));
     this.#clock = clock;
     this.#inflow = new BatchedReader(options.inflow);
@@ -107,11 +107,17 @@ export class CallAudio {
       languages: options,
       controls: this.#recognizer,
       startAt: this.#startAt,
-      onEvent: (event) => this.#recognizer.turnEvent(event),
+      onEvent: (event) => {
+        this.#answer?.turnEvent(event, this.#turnTaking.language);
+        this.#recognizer.turnEvent(event);
+      },
     });
-    const onVerdict = (answeredBy: AnsweredBy) =>
-      this.#events.defer({ type: 'answered-by', answeredBy });
-    this.#machine = machine && new AnsweringMachineDetector({ ...machine, onVerdict });
+    this.#answer =
+      answer &&
+      new AnswerSupervisor({
+        ...answer,
+        onVerdict: (verdict) => this.#events.defer({ type: 'answered', verdict }),
+      });
     if (options.isInputMuted !== true) this.listen();
     const taker = { send: this.#sendDue, receive: this.#receiveDue };
     this.#removeTurns = mediaClock.add(taker, this.#events.broken, this.#agent.playout.isStepped);
@@ -180,6 +186,18 @@ export class CallAudio {
   unplayed(ms: number): void {
     if (this.#closing !== undefined) return;
     this.#agent.playout.unplayed(ms, this.mediaMs);
+    this.#events.flush();
+  }
+
+  /** Whether the answer supervisor listens. */
+  get isSupervised(): boolean {
+    return this.#answer !== undefined && this.#isListening;
+  }
+
+  /** Takes the result of the provider's answering machine detection, in its words. */
+  answeredBy(result: string): void {
+    if (this.#closing !== undefined) return;
+    this.#answer?.provider(result);
     this.#events.flush();
   }
 
@@ -313,7 +331,7 @@ export class CallAudio {
     this.#vad.push(frame, atMs, frameDb);
     this.#working = false;
     const isVoice = this.#isCallerVoice && this.#vad.voice.state === 'speech';
-    this.#machine?.push(frame, frameDb, isVoice, atMs);
+    this.#answer?.push(frame, frameDb, isVoice, atMs);
     this.#turnTaking.advance(this.mediaMs, this.#vad.positionMs);
   }
 
@@ -384,6 +402,7 @@ export class CallAudio {
       this.#inBandDtmf?.ignoreUntil(endMs + TONES_ECHO_MS);
       return;
     }
+    if (heardText !== '') this.#answer?.agentSpoke();
     this.#recognizer.agentSaid(heardText);
     this.#events.defer({ type: 'utterance-finished', report: reportOf(facts) });
   }

@@ -1,12 +1,20 @@
 // The dialogue engine: a pure state machine that takes events and returns actions, node by node. The same for phone
 // calls, text chat, tests and replays. Source: contract §8.
 
+import type { AnswerHandling } from '../model/answer-handling.ts';
 import { isGoodbye, isGreeting } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
 import { isSameLanguage } from '../model/language-tag.ts';
 import type { DialogueLines } from '../model/languages/languages.ts';
 import { trustIn } from '../model/word-trust.ts';
 import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
+import {
+  answered,
+  answeringWaited,
+  isAnsweredByMachine,
+  isGreetedAlready,
+  resumeAnswering,
+} from './engine/answering.ts';
 import { greetingOf } from './engine/clip-lines.ts';
 import { type FindClip, NO_CLIPS } from './engine/clip-refs.ts';
 import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
@@ -71,6 +79,8 @@ export interface DialogueEngineOptions {
         | 'fault_transfer_destination'
       >
     >;
+  /** What to do when no person answers. Default: the agent talks to whatever has answered. */
+  answerHandling?: AnswerHandling | undefined;
   /** Finds clips. Default: there are none, and texts are spoken in their place. */
   clips?: FindClip;
   /** Functions of nodes for the model in addition to their edges. Default: none. */
@@ -123,7 +133,17 @@ export function createEngine(options: DialogueEngineOptions): DialogueEngine {
     destination: settings.fault_transfer_destination ?? '',
   };
   const wordingOf = wordings({ lines: all, waitPhrases, isAgentLanguage: true }, options);
-  const fixed = { graph, policy, boost, faultTransfer, clips, tools, wordingOf };
+  const { answerHandling } = options;
+  const fixed = {
+    graph,
+    policy,
+    boost,
+    faultTransfer,
+    answerHandling,
+    clips,
+    tools,
+    wordingOf,
+  };
   const wordingAt = ({ nodeId }: DialogueState): Wording =>
     wordingOf((nodeId === null ? undefined : graph.nodes.get(nodeId)) ?? graph.start);
   return {
@@ -174,6 +194,9 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
       break;
     case 'waited':
       waited(step, policy, event.waitId);
+      break;
+    case 'answered':
+      answered(step, policy, event);
       break;
     case 'caller-turn':
       callerTurn(step, policy, event);
@@ -269,6 +292,7 @@ function waited(step: Step, policy: DialoguePolicyHandler, waitId: number): void
   else if (phase === 'closing' && waitId === waits.closing) closingWaited(step);
   else if (phase === 'ending' && waitId === waits.extraction) endDialogue(step);
   else if (waitId === waits.announcement) transferIfHeard(step, { isOverdue: true });
+  else if (phase === 'talking') answeringWaited(step, waitId);
 }
 
 function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnEvent): void {
@@ -290,6 +314,11 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   delete state.patience;
   state.waitLines = 0;
   state.scripted.moves = 0;
+  if (!isAnsweredByMachine(state) && !isGreetedAlready(step, turn)) replyTo(step, policy, turn);
+}
+
+function replyTo(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnEvent): void {
+  const { state } = step;
   if (state.phase === 'delayed') open(step, policy);
   // While tools run, the caller gets no answer: the model sees the caller's words together with the results.
   else if (state.phase === 'talking' && state.tools === null) {
@@ -347,7 +376,8 @@ function utteranceFinished(
   // also be the end of a request that fails, which the next event reports.
   const cutOff = interrupted && heardText.trim() !== '';
   if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
-  if (state.phase === 'talking') policy.heard(step, utteranceId);
+  const isTalking = state.phase === 'talking' && !isAnsweredByMachine(state);
+  if (isTalking) policy.heard(step, utteranceId);
   transferIfHeard(step);
   endIfHeard(step, { isInterrupted: interrupted });
 }
@@ -359,6 +389,7 @@ function resume(step: Step, policy: DialoguePolicyHandler): void {
     open(step, policy);
     return;
   }
+  if (resumeAnswering(step)) return;
   const lost = resumeDialogue(step);
   if (lost !== undefined && !interruptTools(step)) policy.resume(step, lost);
 }
@@ -367,6 +398,7 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
   const { state } = step;
   if (state.phase === 'closing') startFarewell(step);
   if (state.phase !== 'talking' || state.request !== null || state.tools !== null) return;
+  if (isAnsweredByMachine(state)) return;
   if (waitOn(step)) return;
   state.idles += 1;
   if (state.idles === 1 && !hasTakenLeave(step)) {
@@ -379,7 +411,7 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
 
 /** Announces the end behind what is being said, and not while the caller speaks. */
 function announceEnd(step: Step, text: string): void {
-  if (step.state.phase !== 'talking') return;
+  if (step.state.phase !== 'talking' || isAnsweredByMachine(step.state)) return;
   const isAuthors = step.isAgentLanguage && text.trim() !== '';
   const words = isAuthors ? rendered(step, text) : step.lines.endingSoon;
   say(step, { kind: 'notice', text: words, interruptible: true });

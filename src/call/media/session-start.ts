@@ -14,7 +14,6 @@ import type { CallRegistry } from '../session/call-registry.ts';
 import { type ResumedCall, type ResumeRefusal, resumedCallOf } from '../session/resumed-call.ts';
 import { CallSession } from '../session/session.ts';
 import type { SessionDeps } from '../session/session-deps.ts';
-import { isMachineBehaviour } from '../start/setup/answering-machine.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
 
 export interface SessionStartsDeps {
@@ -54,12 +53,7 @@ export class SessionStarts {
     const session = new CallSession(deps, options);
     registry.activate(session);
     return {
-      attach: (media) => {
-        session.attach(media);
-        // Answering machine detection may have finished before the media came.
-        if (isMachineBehaviour(plan, runLog.events))
-          void session.end('voicemail_detected', 'gateway');
-      },
+      attach: (media) => session.attach(media),
     };
   }
 

@@ -5,8 +5,8 @@ import type { Log } from '../../log.ts';
 import { turns } from '../../metrics/metrics.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
 import { trustIn } from '../../model/word-trust.ts';
+import type { AnswerVerdict } from '../../pipeline/answer/answer-verdict.ts';
 import type { CallAudioEvent, UtteranceReport } from '../../pipeline/call-audio-event.ts';
-import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
 import type { CallerTurn } from '../../pipeline/turn/turn-event.ts';
 import type { IdleTimer } from './dialogue/call-timers.ts';
 import type { DialogueRunner } from './dialogue/dialogue-runner.ts';
@@ -19,7 +19,7 @@ export interface AudioEventTargets {
   idle: IdleTimer;
   mute: MuteState;
   interim: InterimWords;
-  onAnsweredBy: (answeredBy: AnsweredBy) => void;
+  onAnswered: (verdict: AnswerVerdict) => void;
   /** Called at a fault of ours: the call cannot go on. */
   onBroken: (error: unknown) => void;
   log: Log;
@@ -86,8 +86,8 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
     case 'utterance-finished':
       utteranceFinished(targets, event.report);
       break;
-    case 'answered-by':
-      targets.onAnsweredBy(event.answeredBy);
+    case 'answered':
+      targets.onAnswered(event.verdict);
       break;
     case 'usage':
       record.usage(event.usage);

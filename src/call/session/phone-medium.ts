@@ -63,6 +63,8 @@ export function phoneMedium(options: PhoneMediumOptions): DialogueMedium {
     waitsAtOpening: true,
     say: (action) => speech.say(action),
     openAnswer: (action) => speech.openAnswer(action),
+    hush: () => audio()?.stop(),
+    press: (digits) => void audio()?.press(digits),
     expect: (expectation) => audio()?.expect(expectation),
     entered: (nodeId) => services.enter(nodeId),
     transfer: (action, signal) => transfer.transfer(action, signal),

@@ -11,7 +11,7 @@ import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.
 import { type NodeSpeech, nodeSpeechOf, type SpeechPlan } from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaSession, MediaStart } from '../../telephony/provider/media-session.ts';
-import { machineDetectionOf } from '../start/setup/answering-machine.ts';
+import { answerTuningOf } from '../start/setup/answering-machine.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
 import type { CallServices } from '../start/setup/call-services.ts';
 import { modelOfNode } from './dialogue/node-model.ts';
@@ -55,7 +55,7 @@ export function openAudio(
     marks,
     tuning: turnSettings(plan.settings),
     ambient: plan.ambient,
-    machine: parts.continued === undefined ? machineDetectionOf(plan) : undefined,
+    answer: parts.continued === undefined ? answerTuningOf(plan) : undefined,
   });
 }
 

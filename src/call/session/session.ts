@@ -4,11 +4,11 @@
 import { codecByName } from '../../codec/registry.ts';
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
-import { callsActive } from '../../metrics/metrics.ts';
+import { answerVerdicts, callsActive } from '../../metrics/metrics.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
+import { type AnswerVerdict, answeredByOf } from '../../pipeline/answer/answer-verdict.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
-import type { AnsweredBy } from '../../pipeline/listen/answering-machine-detector.ts';
 import type { ContinuedRecording, RecordingFile } from '../../pipeline/recorder.ts';
 import type { Clock } from '../../std/clock.ts';
 import type {
@@ -20,7 +20,7 @@ import type {
 import type { EndedBy } from '../end/closing/run-closing.ts';
 import { EngineInputs } from '../events/engine-inputs.ts';
 import type { RunLog } from '../events/event-log.ts';
-import { isUnwantedMachine } from '../start/setup/answering-machine.ts';
+import { answeredBefore } from '../start/setup/answering-machine.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
 import { onceFetched } from '../start/setup/pre-call-fetch.ts';
 import { type AudioEventTargets, handleAudioEvent } from './audio-events.ts';
@@ -201,9 +201,17 @@ export class CallSession {
     if (!audio.press(digits)) throw new GatewayError('DIGITS_WAITING');
   }
 
-  /** Notes an event from outside the media, such as the result of answering machine detection. */
+  /** Notes an event from outside the media. */
   note(body: CallEventBody): void {
     this.#record.note(body);
+  }
+
+  /** Takes the result of the provider's answering machine detection, which is an input of the answer supervisor. */
+  answeredBy(result: string): void {
+    const audio = this.#audio;
+    if (audio === undefined || !audio.isSupervised) {
+      this.#record.note({ type: 'call.answered-by', answeredBy: result });
+    } else this.#guarded(() => audio.answeredBy(result));
   }
 
   /** Ends the session, as another process has the run. Whether the call goes on is for that process. Never rejects. */
@@ -311,7 +319,7 @@ export class CallSession {
       idle: this.#idle,
       mute: this.#mute,
       interim: this.#interim,
-      onAnsweredBy: (answeredBy) => this.#answeredBy(answeredBy),
+      onAnswered: (verdict) => this.#answered(verdict),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
       log: this.#log,
     };
@@ -363,6 +371,9 @@ export class CallSession {
       audio.ring(false);
       this.#dialogue.dispatch({ type: 'started', direction: plan.run.callType, initialContext });
       this.#wait.begin();
+      // The provider's detection may have finished before the media came.
+      const before = answeredBefore(this.#options.runLog.events);
+      if (before !== undefined) audio.answeredBy(before);
     };
     onceFetched(plan, begin, () => {
       audio.ring(true);
@@ -394,9 +405,11 @@ export class CallSession {
     this.#wait.begin();
   }
 
-  #answeredBy(answeredBy: AnsweredBy): void {
-    this.#record.note({ type: 'call.answered-by', answeredBy });
-    if (isUnwantedMachine(this.plan, answeredBy)) void this.end('voicemail_detected', 'gateway');
+  #answered(verdict: AnswerVerdict): void {
+    const { who, by, isReady } = verdict;
+    this.#record.note({ type: 'call.answered-by', answeredBy: answeredByOf(verdict), by });
+    answerVerdicts.inc({ who, by });
+    this.#dialogue.dispatch({ type: 'answered', who, by, isReady });
   }
 
   #receive(payload: Uint8Array, timestampMs: number): void {

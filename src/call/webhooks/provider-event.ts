@@ -34,7 +34,6 @@ import type { CallRegistry } from '../session/call-registry.ts';
 import type { CallConfirmation, CallStep, ProviderCall } from '../start/call-confirmation.ts';
 import type { CallPreparation } from '../start/call-preparation.ts';
 import type { MediaWatchdog } from '../start/media-watchdog.ts';
-import { hangsUpOnMachines } from '../start/setup/answering-machine.ts';
 import { StoreWait } from '../start/store-wait.ts';
 import { UnprovenReports } from './unproven-reports.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
@@ -362,13 +361,13 @@ export class ProviderEvents {
       answered_by: event.answeredBy,
     });
     if (!isNew || run.state === 'completed') return;
-    const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
     const session = this.#deps.registry.session(run.id);
-    session?.note(fact);
-    if (session === undefined) (await this.#deps.events.open(run.id)).append(fact, 0);
-    else if (event.machine && hangsUpOnMachines(session.plan)) {
-      void session.end('voicemail_detected', 'gateway');
+    if (session !== undefined) {
+      session.answeredBy(event.answeredBy);
+      return;
     }
+    const fact = { type: 'call.answered-by', answeredBy: event.answeredBy } as const;
+    (await this.#deps.events.open(run.id)).append(fact, 0);
   }
 }
 

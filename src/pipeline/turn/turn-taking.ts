@@ -99,6 +99,11 @@ export class TurnTaking {
     this.#turn.language = wordsLanguage;
   }
 
+  /** Language (BCP 47) of the words, as far as it is known. */
+  get language(): string | undefined {
+    return this.#interrupt.answersLanguage;
+  }
+
   /** Whether the caller speaks, or has not finished. */
   get callerSpeaking(): boolean {
     return this.#speaking || this.#turn.open;

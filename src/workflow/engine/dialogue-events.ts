@@ -1,6 +1,7 @@
 // The engine's input and output. The engine is pure: every fact from outside (time, words, a model's answer) is an
 // event, every request to the outside is an action.
 
+import type { AnswerEvidence, Answerer } from '../../model/answer-handling.ts';
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { TransferFailure, TurnSource } from '../../model/engine-input.ts';
@@ -15,6 +16,8 @@ import type { TransferAnnouncement } from '../tools/tool-type.ts';
 export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
   | { type: 'started'; direction: Direction; initialContext: Record<string, unknown> }
   | { type: 'waited'; waitId: number }
+  /** Who has answered the outbound call, as far as is known; may follow again with another verdict. */
+  | { type: 'answered'; who: Answerer; by: AnswerEvidence; isReady: boolean }
   /** The caller has finished a turn. DTMF entries arrive here too, as their digits. */
   | { type: 'caller-turn'; text: string; confidence: number | null; source: TurnSource }
   /** An utterance is over: no more of it will be heard. */
@@ -113,6 +116,10 @@ export type DialogueAction =
     }
   /** Abort a `call-out` whose reply is not needed any more. */
   | { type: 'stop-tool'; toolRunId: number }
+  /** Stop what is being said, and drop what is queued. */
+  | { type: 'hush' }
+  /** Send keys (as in `dtmfTones`) to the far end. */
+  | { type: 'press'; digits: string }
   | { type: 'expect'; expectation: ExpectedInput }
   | { type: 'wait'; waitId: number; delayMs: number }
   /** A fact for the run's log. */

@@ -29,18 +29,18 @@ const EXTRACTION_WAIT_MS_MAX = 5_000;
 export function startClosing(
   step: Step,
   reason: EndReason,
-  { isWithdrawable = false }: { isWithdrawable?: boolean } = {},
+  { isWithdrawable = false, waitMs }: { isWithdrawable?: boolean; waitMs?: number } = {},
 ): void {
   const { state } = step;
   state.phase = 'closing';
   state.endReason = reason;
   if (isWithdrawable) state.isWithdrawable = true;
-  restartClosing(step);
+  restartClosing(step, waitMs);
 }
 
 /** Closes again, after the wait was lost. */
-export function restartClosing(step: Step): void {
-  step.state.waits.closing = wait(step, CLOSING_WAIT_MS_MAX);
+export function restartClosing(step: Step, waitMs = CLOSING_WAIT_MS_MAX): void {
+  step.state.waits.closing = wait(step, waitMs);
   endIfHeard(step);
 }
 
@@ -106,9 +106,10 @@ export function startFarewell(step: Step): void {
   abandonRequest(step);
   stopTools(step);
   state.phase = 'ending';
-  // No request is sent to the model after a failure.
-  if (state.endReason !== 'pipeline_error') settleValues(step);
-  if (state.endReason === 'pipeline_error' || isSettled(step)) endDialogue(step);
+  // No request is sent to the model after a failure, and a machine has said no values.
+  const hasValues = state.endReason !== 'pipeline_error' && state.answering === undefined;
+  if (hasValues) settleValues(step);
+  if (!hasValues || isSettled(step)) endDialogue(step);
   else state.waits.extraction = wait(step, EXTRACTION_WAIT_MS_MAX);
 }
 

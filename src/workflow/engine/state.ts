@@ -1,6 +1,7 @@
 // Dialogue state: the position in the conversation, as plain JSON that can be stored, sent and resumed. Only the
 // functions of workflow/ write to it, each time to a copy.
 
+import type { Answerer } from '../../model/answer-handling.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { TurnSource } from '../../model/engine-input.ts';
 import type { LlmToolCall, VendorPart } from '../../model/llm-message.ts';
@@ -39,6 +40,18 @@ export interface ValueDetail {
   /** The caller's turn with the value, counted from 1. */
   turn: number | null;
   reason: 'not_extracted' | null;
+}
+
+/** A far end that is no person. */
+export interface AnsweringState {
+  who: Exclude<Answerer, 'person' | 'unknown'>;
+  /** Wait for the end of a greeting, or for a person. */
+  waitId: number | null;
+  /** How often the agent has said who calls, and steps that it has taken through menus. */
+  screenings: number;
+  menuSteps: number;
+  /** Whether a beep came after the message had begun. */
+  hasBeeped: boolean;
 }
 
 export type GeneratePurpose = 'opening' | 'reply' | 'nudge' | 'closing';
@@ -174,6 +187,10 @@ export interface DialogueState {
   patience?: number;
   /** Variables without a value that are in the run's log as faults. Absent: none. */
   missing?: string[];
+  /** Set while the far end is no person. Absent: it is one, or not known. */
+  answering?: AnsweringState;
+  /** Whether a person has just taken the call, and is greeted. Absent: no. */
+  isTakenOver?: boolean;
   /** Whether the caller has the keypad only. Absent: false. */
   keysOnly?: boolean;
   scripted: ScriptedState;

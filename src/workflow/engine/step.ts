@@ -2,6 +2,7 @@
 // functions here create actions for speech and waiting.
 
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { AnswerHandling } from '../../model/answer-handling.ts';
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { DialogueLines } from '../../model/languages/languages.ts';
 import type { DialoguePolicy } from '../../model/workflow.ts';
@@ -42,6 +43,8 @@ export interface Step {
   isAgentLanguage: boolean;
   /** Transfer after repeated faults. The destination is a template; empty: that of a tool. */
   readonly faultTransfer: { isEnabled: boolean; destination: string };
+  /** What to do when no person answers. Undefined: the agent talks to whatever has answered. */
+  readonly answerHandling: AnswerHandling | undefined;
   readonly clips: FindClip;
   readonly tools: NodeTools;
   /** Wall clock of the event, milliseconds since 1970. */

@@ -18,6 +18,7 @@ const SILENCES = 3;
 export function explainWait(step: Step): void {
   const { state, lines } = step;
   if (state.phase !== 'talking' && state.phase !== 'closing') return;
+  if (state.answering !== undefined) return;
   // The other side of a transfer has its own sounds.
   if (transferUnderWay(state) !== undefined) return;
   const said = state.waitLines ?? 0;

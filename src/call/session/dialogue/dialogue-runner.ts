@@ -39,6 +39,10 @@ export interface DialogueMedium {
   onAnswered?(requestId: number, text: string): DialogueInput | undefined;
   /** The request's answer is not needed any more. */
   onAbandoned?(requestId: number): void;
+  /** Stops what is being said, and drops what is queued. */
+  hush?(): void;
+  /** Sends keys to the far end. */
+  press?(digits: string): void;
   expect(expectation: ExpectedInput): void;
   /** Called at a node's change: what is said or asked after this belongs to the node. */
   entered?(nodeId: string): void;
@@ -213,6 +217,12 @@ export class DialogueRunner {
         break;
       case 'extract':
         this.#generation.extract(action);
+        break;
+      case 'hush':
+        this.#medium.hush?.();
+        break;
+      case 'press':
+        this.#medium.press?.(action.digits);
         break;
       case 'expect':
         this.#medium.expect(action.expectation);

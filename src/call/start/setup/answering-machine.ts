@@ -1,8 +1,10 @@
-// Answering machine detection (AMD): whether a machine has answered, by the provider's report or by the call's audio,
-// and what then happens to the call. Source: contract §8.8.
+// Answer supervision of a call: what is listened for, and what the agent does when no person answers. Source: contract
+// §8.8.
 
+import { type AnswerHandling, answerHandlingOf } from '../../../model/answer-handling.ts';
 import type { CallEvent } from '../../../model/call-event.ts';
-import type { AnsweringMachineTuning } from '../../../pipeline/listen/answering-machine-detector.ts';
+import type { Run } from '../../../model/run.ts';
+import type { AnswerTuning } from '../../../pipeline/answer/answer-supervisor.ts';
 import { isObject } from '../../../std/json.ts';
 import type { CallPlan } from './call-plan.ts';
 
@@ -12,35 +14,33 @@ const LONG_SPEECH_MS = 5_000;
 /** Range of the setting, in seconds. */
 const LONG_SPEECH_S = { min: 1, max: 60 };
 
-/** Whether the agent must not speak, because a machine has answered the call. */
-export function isMachineBehaviour(plan: CallPlan, events: readonly CallEvent[]): boolean {
-  const noted = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
-  return noted?.type === 'call.answered-by' && isUnwantedMachine(plan, noted.answeredBy);
-}
-
-/** Whether the call ends after this result. */
-export function isUnwantedMachine(plan: CallPlan, answeredBy: string): boolean {
-  return isMachine(answeredBy) && hangsUpOnMachines(plan);
-}
-
-/** The agent's own setting, as stored. */
-export function hangsUpOnMachines({ storedSettings }: CallPlan): boolean {
-  const detection = storedSettings['voicemail_detection'];
-  return isObject(detection) && detection['enabled'] === true;
-}
-
-function isMachine(answeredBy: string): boolean {
-  return /^(machine|fax)/.test(answeredBy);
-}
-
-/** Tuning of the detection in the audio; undefined where the provider detects machines, or the call is inbound. */
-export function machineDetectionOf({
+/** Tuning of the supervision; undefined for an inbound call, whose caller is who they are. */
+export function answerTuningOf({
   run,
-  provider,
+  speech,
   storedSettings,
-}: CallPlan): AnsweringMachineTuning | undefined {
-  if (run.callType !== 'outbound' || provider.capabilities.answeringMachine) return undefined;
-  return { longSpeechMs: longSpeechMs(storedSettings['voicemail_detection']) };
+}: Pick<CallPlan, 'run' | 'speech' | 'storedSettings'>): AnswerTuning | undefined {
+  if (run.callType !== 'outbound') return undefined;
+  return {
+    longSpeechMs: longSpeechMs(storedSettings['voicemail_detection']),
+    hasOpenWords: speech.stt !== undefined && speech.stt.capabilities.closedOnly !== true,
+  };
+}
+
+/** The agent's own setting, as stored; undefined if it talks to whatever has answered. */
+export function handlingOf(
+  { callType }: Pick<Run, 'callType'>,
+  stored: Record<string, unknown>,
+): AnswerHandling | undefined {
+  return callType === 'outbound' ? answerHandlingOf(stored['voicemail_detection']) : undefined;
+}
+
+/** The result of the provider's detection that came before the media. */
+export function answeredBefore(events: readonly CallEvent[]): string | undefined {
+  const noted = events.findLast(({ body }) => body.type === 'call.answered-by')?.body;
+  return noted?.type === 'call.answered-by' && noted.by === undefined
+    ? noted.answeredBy
+    : undefined;
 }
 
 function longSpeechMs(detection: unknown): number {

@@ -1,6 +1,7 @@
 // The plan of a call, complete before its media arrive: the run, its organization, the agent's behaviour.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
+import { answerClipRefs } from '../../../model/answer-handling.ts';
 import type { Run } from '../../../model/run.ts';
 import type { TelephonyConfiguration } from '../../../model/telephony.ts';
 import type {
@@ -21,6 +22,7 @@ import { createEngine, type DialogueEngine } from '../../../workflow/engine.ts';
 import type { Graph } from '../../../workflow/graph/graph.ts';
 import { hasPostCallNodes } from '../../../workflow/graph/post-call-nodes.ts';
 import { NO_TOOLS, type NodeTools } from '../../../workflow/tools/offered-functions.ts';
+import { handlingOf } from './answering-machine.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from './sound-library.ts';
 
@@ -76,6 +78,7 @@ export function planCall(input: {
       },
       clips: input.sounds.clips.find,
       tools,
+      answerHandling: handlingOf(input.run, input.version.configurations),
       lines: linesFor(settings.agent_language, isLatinOnly),
       isLatinOnly,
     }),
@@ -110,7 +113,10 @@ export async function planClips(
   version: WorkflowVersion,
 ): Promise<PlannedSounds> {
   const { organizationId, initialContext } = run;
-  const refs = clipRefsOf(version.definition, initialContext);
+  const refs = [
+    ...clipRefsOf(version.definition, initialContext),
+    ...answerClipRefs(version.configurations['voicemail_detection']),
+  ];
   const clips = await library.clips(organizationId, refs);
   const wanted = turnSettingsOf(version.configurations).ambient_noise_configuration;
   if (!wanted.enabled) return { clips, ambient: undefined, faults: [] };
