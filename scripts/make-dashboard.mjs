@@ -43,6 +43,12 @@ const rows = {
       'pipeline_error and unexpected_error are ours; user_hangup early in a call is about the agent.',
     ],
     [
+      'Who answers',
+      'cps',
+      [[each('patchbay_answer_verdicts_total', 'who, by'), '{{who}} by {{by}}']],
+      'Many voicemails by words, few by beep: greetings end in silence. Many by provider: the audio comes late.',
+    ],
+    [
       'Calls refused',
       'cps',
       [[each('patchbay_calls_refused_total', 'code'), '{{code}}']],

@@ -27,6 +27,7 @@ export function contactOutcomeOf(attempt: OpenAttempt): AttemptOutcome | 'look-u
   if (run === undefined) return 'unknown';
   if (run.state !== 'completed') return 'look-up';
   if (run.startedAt === null) return unconnected(run, attempt);
+  if (run.disposition === 'number_not_in_service') return 'failed';
   if (isMachine(run)) return 'voicemail';
   return BROKEN.has(run.disposition ?? '') ? 'error' : 'answered';
 }
@@ -51,9 +52,11 @@ export function contactOutcomeAfterCrash(fate: CallStatus, run: Run): AttemptOut
   return isStopped(run) ? 'interrupted' : 'error';
 }
 
-/** Whether a machine answered, by the provider's detection, even if reported after the end, or by the gateway's own. */
+/** Whether a machine answered, by the gateway's verdict, else by the provider's detection, even if reported after the
+ *  end. */
 function isMachine({ disposition, gatheredContext, logs }: Run): boolean {
   if (disposition === 'voicemail_detected') return true;
+  if (gatheredContext['answered_by'] === 'human') return false;
   const callbacks = logs['telephony_status_callbacks'];
   const told = Array.isArray(callbacks)
     ? callbacks.filter(isObject).map((callback) => callback['answered_by'])
@@ -74,6 +77,7 @@ export interface ContactHistory {
   number: number;
   /** Earlier calls that the gateway's own stops interrupted. */
   interruptions: number;
+  run?: Pick<Run, 'gatheredContext'> | undefined;
 }
 
 export interface AttemptLimits {
@@ -86,13 +90,14 @@ export interface AttemptLimits {
  *  `retry` says about busy and unanswered calls. */
 export function settlementOf(
   outcome: AttemptOutcome,
-  { number, interruptions }: ContactHistory,
+  { number, interruptions, run }: ContactHistory,
   { retry, interruptedExtra }: AttemptLimits,
 ): Settlement {
   const isInterrupted = outcome === 'interrupted';
   const extra = Math.min(interruptedExtra, interruptions + (isInterrupted ? 1 : 0));
   const callsMax = 1 + (retry.enabled ? retry.maxRetries : 0) + extra;
-  if (number >= callsMax) return { outcome, again: null };
+  const hasMessage = run?.gatheredContext['voicemail_message'] === 'left';
+  if (number >= callsMax || hasMessage) return { outcome, again: null };
   if (isInterrupted) {
     return { outcome, again: { delayMs: INTERRUPTED_AGAIN_MS, reason: outcome } };
   }

@@ -53,6 +53,17 @@ describe('the outcome of an attempt', () => {
       { ...talked, disposition: 'user_hangup', gatheredContext: { answered_by: 'human' } },
       'answered',
     ],
+    [
+      'a person by ourselves, whatever the provider says',
+      {
+        ...talked,
+        disposition: 'user_hangup',
+        gatheredContext: { answered_by: 'human' },
+        logs: { telephony_status_callbacks: [{ answered_by: 'machine_start' }] },
+      },
+      'answered',
+    ],
+    ['no number', { ...talked, disposition: 'number_not_in_service' }, 'failed'],
     ['busy', { disposition: 'busy' }, 'busy'],
     ['no answer', { disposition: 'no-answer' }, 'no_answer'],
     ['failed', { disposition: 'failed' }, 'failed'],
@@ -145,5 +156,17 @@ describe('a contact is called again', () => {
     expect(settle('interrupted', 1, 0, none, 2)).not.toBeNull();
     expect(settle('interrupted', 2, 1, none, 2)).not.toBeNull();
     expect(settle('interrupted', 3, 2, none, 2)).toBeNull();
+  });
+
+  it('does not call again where a message was left', () => {
+    const retry = { ...RETRY_DEFAULT, enabled: true, maxRetries: 2, onVoicemail: true };
+    const limits = { retry, interruptedExtra: 0 };
+    const history = (message: string) => ({
+      number: 1,
+      interruptions: 0,
+      run: { gatheredContext: { voicemail_message: message } },
+    });
+    expect(settlementOf('voicemail', history('left'), limits).again).toBeNull();
+    expect(settlementOf('voicemail', history('cut_off'), limits).again?.reason).toBe('voicemail');
   });
 });

@@ -40,12 +40,14 @@ export class Conversation {
       clips?: FindClip;
       tools?: NodeTools;
       settings?: Partial<DialogueEngineOptions['settings']>;
+      answerHandling?: DialogueEngineOptions['answerHandling'];
     } = {},
   ) {
     this.engine = createEngine({
       graph: parseGraph(definition),
       policy,
       settings: { dictionary: options.dictionary ?? '', ...options.settings },
+      answerHandling: options.answerHandling,
       lines: options.lines ?? {},
       clips: options.clips ?? NO_CLIPS,
       tools: options.tools ?? NO_TOOLS,

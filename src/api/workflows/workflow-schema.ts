@@ -66,7 +66,7 @@ function describeSettings(settings: z.ZodType): void {
     ...shown,
     id: 'WorkflowConfigurations',
     description:
-      'Settings of an agent. Further ones: `voicemail_detection` (`enabled`, `long_speech_timeout` in seconds), `model_configuration_v2_override` and `model_overrides` (speech services). Unknown keys are kept.',
+      'Settings of an agent. Further ones: `voicemail_detection` (`enabled`, `long_speech_timeout` in seconds, `voicemail_action`, `voicemail_message`, `screening_message` and others: docs/contract.md, 8.8), `model_configuration_v2_override` and `model_overrides` (speech services). Unknown keys are kept.',
   });
 }
 

@@ -4,6 +4,7 @@
 import type { CallEvent } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { RunChanges } from '../../model/run.ts';
+import { answerOutcomeOf } from './answer-outcome.ts';
 
 /** Characters of a disposition at most: a model may return any text, and lists are sorted and filtered by it. */
 const DISPOSITION_LENGTH_MAX = 200;
@@ -28,7 +29,6 @@ export function runOutcomeOf(events: readonly CallEvent[], fallbackReason: EndRe
   const durationS = ended?.type === 'call.ended' ? ended.durationS : lastMediaMs(events) / 1_000;
   const extracted = extractedValues(events);
   const disposition = dispositionOf(extracted, givenDisposition(events) ?? reason);
-  const answeredBy = answeredByOf(events);
   const error = lastFatal(events);
   const seconds = Math.round(durationS);
   return {
@@ -44,7 +44,7 @@ export function runOutcomeOf(events: readonly CallEvent[], fallbackReason: EndRe
       mapped_call_disposition: disposition,
       call_status: reason,
       call_tags: callTags(events, { reason, disposition, extracted }),
-      ...(answeredBy === undefined ? {} : { answered_by: answeredBy }),
+      ...answerOutcomeOf(events),
       ...(error === undefined ? {} : { error }),
     },
     usageInfo: { ...usageOf(events), call_duration_seconds: seconds },
@@ -76,6 +76,8 @@ const SYSTEM_KEYS = new Set([
   'mapped_call_disposition',
   'extracted_variables',
   'answered_by',
+  'answer_supervisor',
+  'voicemail_message',
   'error',
   'triggered_by',
   'trigger_uuid',
@@ -100,11 +102,6 @@ function dispositionOf(extracted: Record<string, unknown>, otherwise: string): s
 function givenDisposition(events: readonly CallEvent[]): string | undefined {
   const body = events.findLast((event) => event.body.type === 'disposition.given')?.body;
   return body?.type === 'disposition.given' ? body.disposition : undefined;
-}
-
-function answeredByOf(events: readonly CallEvent[]): string | undefined {
-  const body = events.findLast((event) => event.body.type === 'call.answered-by')?.body;
-  return body?.type === 'call.answered-by' ? body.answeredBy : undefined;
 }
 
 /** Names of the nodes in the order of their first entry. */

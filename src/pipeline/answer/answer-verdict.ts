@@ -16,8 +16,9 @@ export function answeredByOf({ who, by, isReady }: AnswerVerdict): string {
   switch (who) {
     case 'person':
       return 'human';
-    case 'voicemail':
     case 'no-message':
+      return 'machine_no_message';
+    case 'voicemail':
       if (!isReady) return 'machine_start';
       return by === 'beep' ? 'machine_end_beep' : 'machine_end_silence';
     case 'screening':

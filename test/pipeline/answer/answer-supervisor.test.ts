@@ -150,7 +150,7 @@ describe('who has answered', () => {
 
   it.each<[string, string]>([
     ['Please leave your message after the tone', 'machine_start'],
-    ['The mailbox is full and cannot accept any messages at this time', 'machine_start'],
+    ['The mailbox is full and cannot accept any messages at this time', 'machine_no_message'],
     ['Hi, please state your name and why you are calling', 'machine_screening'],
     ['For sales, press one. For service, press two', 'machine_menu'],
     ['All of our agents are currently busy', 'machine_hold'],
