@@ -26,7 +26,14 @@ const ends: Readonly<Record<string, End>> = {
   end_call_tool: { verdict: () => 'agent_ended', precedence: 'none' },
   transfer_call: { verdict: () => 'transferred', precedence: 'none' },
   call_transferred: { verdict: () => 'transferred', precedence: 'none' },
-  voicemail_detected: { verdict: () => 'voicemail', precedence: 'none' },
+  voicemail_detected: { verdict: voicemailOf, precedence: 'none' },
+  voicemail_no_message: { verdict: () => 'answered_by_other', precedence: 'none' },
+  ivr_detected: { verdict: () => 'answered_by_other', precedence: 'none' },
+  screening_message_missing: { verdict: () => 'answered_by_other', precedence: 'none' },
+  screening_limit: { verdict: () => 'answered_by_other', precedence: 'none' },
+  screening_timeout: { verdict: () => 'answered_by_other', precedence: 'none' },
+  hold_timeout: { verdict: () => 'answered_by_other', precedence: 'none' },
+  number_not_in_service: { verdict: () => 'number_not_in_service', precedence: 'none' },
   user_hangup: { verdict: hangUpOf, precedence: 'open' },
   user_idle_max_duration_exceeded: { verdict: silenceOf, precedence: 'open' },
   call_duration_exceeded: { verdict: () => 'time_limit', precedence: 'open' },
@@ -97,6 +104,11 @@ function breakOf({ moments, statuses }: CallFacts): Moment | undefined {
   const last = moments.findLast(isOfMedia);
   const isReported = statuses.at(-1)?.body.status === 'completed';
   return last?.body.type === 'media.interrupted' && !isReported ? last : undefined;
+}
+
+function voicemailOf({ said }: CallFacts): VerdictName {
+  const isLeft = said.some(({ body }) => body.kind === 'voicemail-message');
+  return isLeft ? 'message_left' : 'voicemail';
 }
 
 function silenceOf({ run }: CallFacts): VerdictName {
@@ -173,6 +185,7 @@ export function valuesOf(facts: CallFacts): Record<string, string | number> {
     turns: counted(turns.length, 'turn'),
     misses,
     stt: configuredService(facts, 'stt').name,
+    reason: ended?.body.reason ?? run.disposition ?? 'no reason is in the events',
     answered_by: answeredBy?.body.answeredBy ?? 'reported by the provider',
     destination: destinationOf(transferred?.returned?.body.result) ?? 'the destination',
   };

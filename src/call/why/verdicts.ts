@@ -48,6 +48,23 @@ const ends = {
     summary: 'A machine answered ({answered_by}), and the agent is set to hang up on machines.',
     advice: ['To speak to machines, change the voicemail settings of the agent.'],
   },
+  message_left: {
+    party: 'nobody',
+    summary: 'A voicemail answered ({answered_by}), and the agent left its message.',
+    advice: [],
+  },
+  answered_by_other: {
+    party: 'nobody',
+    summary: 'No person came to the telephone ({reason}): the far end was last {answered_by}.',
+    advice: [
+      'What the agent does then is set in voicemail_detection: a screening message, the steps through a menu, the time in a queue.',
+    ],
+  },
+  number_not_in_service: {
+    party: 'caller',
+    summary: 'The network announced that {number} is not in service.',
+    advice: ['Correct the number, or take it off the list.'],
+  },
   caller_hung_up_early: {
     party: 'caller',
     summary: 'The caller hung up {seconds} s after the answer, without a word{place}.',

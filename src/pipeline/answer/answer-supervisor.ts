@@ -10,6 +10,7 @@ import type { AnswerVerdict } from './answer-verdict.ts';
 import { BeepDetector } from './beep-detector.ts';
 import { MusicDetector } from './music-detector.ts';
 import { NetworkToneDetector } from './network-tones.ts';
+import { toneOf } from './tones.ts';
 
 export interface AnswerTuning {
   /** Length of speech without a longer pause than PAUSE_MS from which it is a recording, in milliseconds. */
@@ -22,6 +23,8 @@ export interface AnswerSupervisorOptions extends AnswerTuning {
   onVerdict: (verdict: AnswerVerdict) => void;
 }
 
+/** Level below which a tone is none of a machine. */
+const TONE_DB_MIN = -40;
 /** Longest pause inside a greeting. */
 const PAUSE_MS = 700;
 /** Silence after which a person waits for an answer: after a word or two, and after more. */
@@ -94,8 +97,7 @@ export class AnswerSupervisor {
     const passedMs = Math.max(0, atMs - this.#nowMs);
     this.#nowMs = atMs;
     if (this.isDone) return;
-    if (this.#takeTones(frame, levelDb)) return;
-    this.#music.push(frame, levelDb, isVoice);
+    if (this.#takeTones(frame, levelDb, isVoice)) return;
     if (isVoice) this.#voice(passedMs);
     else this.#quiet();
     this.#wasVoice = isVoice;
@@ -138,13 +140,15 @@ export class AnswerSupervisor {
     this.#hasAgentSpoken = true;
   }
 
-  #takeTones(frame: Int16Array, levelDb: number): boolean {
-    const tone = this.#network.push(frame, levelDb);
+  #takeTones(frame: Int16Array, levelDb: number, isVoice: boolean): boolean {
+    const hz = levelDb < TONE_DB_MIN ? 0 : toneOf(frame);
+    this.#music.push(frame, { levelDb, hz, isVoice });
+    const tone = this.#network.push(hz);
     if (tone !== undefined) {
       this.#decide(tone === 'fax' ? 'fax' : 'out-of-service', 'tones', false);
       return true;
     }
-    if (this.#beep.push(frame, levelDb) === undefined) return false;
+    if (this.#beep.push(frame, levelDb, hz) === undefined) return false;
     this.#beeped('beep');
     return true;
   }

@@ -3,7 +3,7 @@
 
 import { FRAME_MS } from '../../audio/pcm.ts';
 import { DTMF_HIGH_HZ, DTMF_LOW_HZ } from '../../audio/tones/dtmf-frequencies.ts';
-import { toneOf, tonePairOf } from './tones.ts';
+import { tonePairOf } from './tones.ts';
 
 export type BeepKind = 'steady' | 'dual' | 'sliding' | 'series';
 
@@ -52,9 +52,9 @@ export class BeepDetector {
     return this.#frames >= BEEP_FRAMES.min && this.#frames <= BEEP_FRAMES.max;
   }
 
-  /** The kind of the beep that has just ended; undefined if none has. */
-  push(frame: Int16Array, levelDb: number): BeepKind | undefined {
-    const tone = levelDb < DB_MIN ? undefined : beepToneOf(frame);
+  /** Takes a frame, and the frequency of its single tone, 0 for none. Returns the kind of the beep that has just ended. */
+  push(frame: Int16Array, levelDb: number, singleHz: number): BeepKind | undefined {
+    const tone = levelDb < DB_MIN ? undefined : beepToneOf(frame, singleHz);
     this.#short.since += 1;
     if (tone !== undefined && this.#after === 0 && this.#goesOn(tone, levelDb)) {
       this.#follow(tone, levelDb);
@@ -117,8 +117,7 @@ export class BeepDetector {
   }
 }
 
-function beepToneOf(frame: Int16Array): FrameTone | undefined {
-  const hz = toneOf(frame);
+function beepToneOf(frame: Int16Array, hz: number): FrameTone | undefined {
   if (hz !== 0) return isBeepHz(hz) ? { hz, isPair: false } : undefined;
   const pair = tonePairOf(frame);
   if (pair === undefined || !isBeepHz(pair.lowHz) || !isBeepHz(pair.highHz)) return undefined;

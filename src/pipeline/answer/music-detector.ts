@@ -1,7 +1,7 @@
 // Hold music in the callee's audio: sound that goes on for seconds, is periodic as instruments are, and is no voice.
 
 import { FRAME_MS } from '../../audio/pcm.ts';
-import { periodicityOf, toneOf, tonePairOf } from './tones.ts';
+import { periodicityOf, tonePairOf } from './tones.ts';
 
 /** Time over which the sound is judged, and the shares of it that music has at least. */
 const WINDOW_FRAMES = 3_000 / FRAME_MS;
@@ -14,12 +14,18 @@ const TONE_SHARE_MAX = 0.3;
 const DB_MIN = -48;
 const PERIODICITY_MIN = 0.6;
 /** Frames of which one is measured. */
-const STRIDE = 2;
+const STRIDE = 5;
 
 const LOUD = 1;
 const PERIODIC = 2;
 const VOICE = 4;
 const TONE = 8;
+
+export interface FrameSound {
+  levelDb: number;
+  hz: number;
+  isVoice: boolean;
+}
 
 export class MusicDetector {
   /** What each of the last frames was, as bits; a ring. */
@@ -33,13 +39,14 @@ export class MusicDetector {
     return this.#isPlaying;
   }
 
-  push(frame: Int16Array, levelDb: number, isVoice: boolean): void {
+  /** Takes a frame, its level, the frequency of its single tone (0 for none), and whether it is speech. */
+  push(frame: Int16Array, sound: FrameSound): void {
     this.#skipped = (this.#skipped + 1) % STRIDE;
     if (this.#skipped !== 0) return;
-    this.#frames[this.#at] = bitsOf(frame, levelDb, isVoice);
+    this.#frames[this.#at] = bitsOf(frame, sound);
     this.#at = (this.#at + 1) % this.#frames.length;
     this.#filled = Math.min(this.#filled + 1, this.#frames.length);
-    if (this.#at % 10 === 0) this.#judge();
+    if (this.#at % 5 === 0) this.#judge();
   }
 
   #judge(): void {
@@ -57,10 +64,11 @@ export class MusicDetector {
   }
 }
 
-function bitsOf(frame: Int16Array, levelDb: number, isVoice: boolean): number {
+function bitsOf(frame: Int16Array, { levelDb, hz, isVoice }: FrameSound): number {
   const voice = isVoice ? VOICE : 0;
   if (levelDb < DB_MIN) return voice;
-  const isTone = toneOf(frame) !== 0 || tonePairOf(frame) !== undefined;
+  if (isVoice) return voice | LOUD | PERIODIC;
+  const isTone = hz !== 0 || tonePairOf(frame) !== undefined;
   const isPeriodic = periodicityOf(frame) >= PERIODICITY_MIN;
   return voice | LOUD | (isTone ? TONE : 0) | (isPeriodic ? PERIODIC : 0);
 }

@@ -2,7 +2,6 @@
 // announcement that a number is not in service, and the answer of a fax. Source: ITU-T E.180 (SIT), T.30 (CED).
 
 import { FRAME_MS } from '../../audio/pcm.ts';
-import { toneOf } from './tones.ts';
 
 export type NetworkTone = 'special-information' | 'fax';
 
@@ -18,7 +17,6 @@ const SIT_PAUSE_FRAMES_MAX = 80 / FRAME_MS;
 /** The answer tone of a fax, in Hz, and its shortest length: a beep is shorter. */
 const CED_HZ = [2_070, 2_130] as const;
 const CED_FRAMES_MIN = 2_100 / FRAME_MS;
-const DB_MIN = -40;
 
 export class NetworkToneDetector {
   /** Tones of a SIT that have sounded; frames of the current one, and since it. */
@@ -27,9 +25,8 @@ export class NetworkToneDetector {
   #since = 0;
   #cedFrames = 0;
 
-  /** The tone that has just been recognised; undefined if none has. */
-  push(frame: Int16Array, levelDb: number): NetworkTone | undefined {
-    const hz = levelDb < DB_MIN ? 0 : toneOf(frame);
+  /** Takes the frequency of the single tone of a frame, 0 for none. Returns the tone that has just been recognised. */
+  push(hz: number): NetworkTone | undefined {
     this.#cedFrames = isWithin(hz, CED_HZ) ? this.#cedFrames + 1 : 0;
     if (this.#cedFrames === CED_FRAMES_MIN) return 'fax';
     return this.#isSit(hz) ? 'special-information' : undefined;

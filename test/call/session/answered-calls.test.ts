@@ -18,13 +18,16 @@ const silence = (ms: number) => new Int16Array(ms * 8);
 const beep = Int16Array.from({ length: 400 * 8 }, (_, i) =>
   Math.round(8_000 * Math.sin((2 * Math.PI * 1_000 * i) / 8_000)),
 );
-const voices: readonly Int16Array[] = ['book-an-appointment', 'on-wednesday', 'in-the-morning', 'another-day'].map(
-  (name) => {
-    const { samples } = readWav(readFileSync(`fixtures/audio/callers/${name}.wav`));
-    const isLoud = (sample: number) => Math.abs(sample) > 300;
-    return samples.subarray(samples.findIndex(isLoud), samples.findLastIndex(isLoud));
-  },
-);
+const voices: readonly Int16Array[] = [
+  'book-an-appointment',
+  'on-wednesday',
+  'in-the-morning',
+  'another-day',
+].map((name) => {
+  const { samples } = readWav(readFileSync(`fixtures/audio/callers/${name}.wav`));
+  const isLoud = (sample: number) => Math.abs(sample) > 300;
+  return samples.subarray(samples.findIndex(isLoud), samples.findLastIndex(isLoud));
+});
 function joined(...parts: readonly Int16Array[]): Int16Array {
   return Int16Array.from(parts.flatMap((part) => [...part]));
 }
