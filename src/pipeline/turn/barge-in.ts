@@ -3,6 +3,8 @@
 // carries the decisions out. Not used during uninterruptible speech.
 
 import {
+  isAgreement,
+  isAgreementPrefix,
   isBackchannel,
   isBackchannelPrefix,
   isGreeting,
@@ -112,8 +114,14 @@ export class BargeInDetector {
     this.#outlast(voice, nowMs);
   }
 
+  /** Whether speech is expected, as by an agent led by a language model. A closed set of answers is a scripted
+   *  agent's. */
+  get expectsSpeech(): boolean {
+    return !this.#expectation.closed;
+  }
+
   /** Whether these words, spoken while the agent speaks, are meant to stop it. `asked`: the caller has heard a
-   *  question, so that "okay" may answer it. */
+   *  question, so that "okay" and "yes" may answer it. */
   interrupts(words: RecognizedWords, asked: boolean): boolean {
     const { text, confidence, language = this.language } = words;
     const count = wordsOf(text).length;
@@ -126,10 +134,14 @@ export class BargeInDetector {
   /** Whether these words, said against the agent, get an answer: they are more than a sound of a listener. `asked` as
    *  in `interrupts`. */
   isAnswered(words: RecognizedWords, asked: boolean): boolean {
-    const { text, confidence, language = this.language } = words;
+    const { text, confidence } = words;
     if (wordsOf(text).length === 0 || this.#isGuessed(confidence)) return false;
-    if (this.isGreeting(words)) return false;
-    return !isBackchannel(text, language) || (asked && this.#isAnswer(words));
+    return !this.isGreeting(words) && !this.#isAcknowledgement(words, asked);
+  }
+
+  /** Whether the words agree where speech is expected: a question that the caller has heard makes them an answer. */
+  agrees({ text, language = this.language }: RecognizedWords): boolean {
+    return this.expectsSpeech && isAgreement(text, language);
   }
 
   /** Whether the words are a greeting at the same time as the agent's. */
@@ -200,8 +212,16 @@ export class BargeInDetector {
     const { text, language = this.language } = words;
     if (this.isGreeting(words) || (this.isOpening && isGreetingPrefix(text, language))) return true;
     if (isStopWord(text, language)) return false;
+    if (this.#isAcknowledgement(words, asked)) return true;
+    if (asked && (this.agrees(words) || this.#isAnswer(words))) return false;
+    if (isBackchannelPrefix(text, language)) return true;
+    return this.expectsSpeech && !asked && isAgreementPrefix(text, language);
+  }
+
+  #isAcknowledgement(words: RecognizedWords, asked: boolean): boolean {
     if (asked && this.#isAnswer(words)) return false;
-    return isBackchannel(text, language) || isBackchannelPrefix(text, language);
+    if (this.agrees(words)) return !asked;
+    return isBackchannel(words.text, words.language ?? this.language);
   }
 
   get #wordsWaitMs(): number {

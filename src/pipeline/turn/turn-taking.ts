@@ -11,6 +11,7 @@ import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { EarlyEnd } from './early-end.ts';
 import { DoubtedAnswer, MutedTurn } from './kept-turns.ts';
 import { OwnWords } from './own-words.ts';
+import { hasAsked, hasJustAsked, isAsking, questionsIn } from './questions.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import { TurnDetector, type TurnOptions } from './turn-detector.ts';
 import type { CallerTurn, InterruptionFacts, TurnEvent } from './turn-event.ts';
@@ -56,6 +57,8 @@ export class TurnTaking {
   #openedMs: number | undefined;
   /** Start times of the last reported turns. */
   #reportedMs: number[] = [];
+  /** The utterance that began last. */
+  #latest: Utterance | undefined;
   /** Whether the agent has begun to speak since the last of them. */
   #isAnswered = false;
 
@@ -146,7 +149,7 @@ export class TurnTaking {
     this.#onEvent({ type: 'partial', text });
     if (this.#earlyEnd.contradicts(text)) this.resumed();
     const audible = this.#speaking ? this.#audible() : undefined;
-    if (audible?.interruptible) this.#interrupt.partial(this.#turn.words, hasAsked(audible));
+    if (audible?.interruptible) this.#interrupt.partial(this.#turn.words, this.#asks(audible));
   }
 
   final(words: RecognizedWords, nowMs: number): void {
@@ -226,9 +229,11 @@ export class TurnTaking {
   /** Whether the agent may start `utterance`, and then notes its start: not while the caller speaks. */
   mayStart(utterance: Utterance, nowMs: number): boolean {
     const isFree = this.#isFree(utterance, nowMs);
-    this.#isAnswered ||= isFree;
-    if (isFree) this.#openedMs ??= nowMs;
-    return isFree;
+    if (!isFree) return false;
+    this.#isAnswered = true;
+    this.#openedMs ??= nowMs;
+    this.#latest = utterance;
+    return true;
   }
 
   #isFree(utterance: Utterance, nowMs: number): boolean {
@@ -252,7 +257,7 @@ export class TurnTaking {
     this.#ownWords.said(heardText, endMs);
     if (utterance.interruptible || utterance.startMs === undefined) return;
     const { startMs } = utterance;
-    this.#uninterruptible = { startMs, endMs, hasAsked: isQuestion(heardText) };
+    this.#uninterruptible = { startMs, endMs, hasAsked: questionsIn(heardText) > 0 };
   }
 
   /** The utterance that is audible to the caller; undefined if there is none. */
@@ -303,7 +308,7 @@ export class TurnTaking {
     }
     if (current?.interruptible !== true) {
       this.#report(turn);
-    } else if (this.#interrupt.interrupts(turn, hasAsked(current))) {
+    } else if (this.#interrupt.interrupts(turn, this.#asks(current))) {
       this.#interrupt.forget();
       this.#stopAgent('speech', turn.startMs);
       this.#report(turn);
@@ -314,7 +319,7 @@ export class TurnTaking {
         this.#report(turn);
         return;
       }
-      if (hasAsked(current) && this.#interrupt.isDoubted(turn)) this.#doubted.keep(turn);
+      if (this.#mayAnswer(turn, current)) this.#doubted.keep(turn, current);
       else this.#setAside(turn, false);
       this.#letBegin();
     }
@@ -333,10 +338,33 @@ export class TurnTaking {
     return bothBegan || this.#playout.remainingMs(this.#nowMs) > NEAR_END_MS;
   }
 
+  /** Whether an acknowledgement answers a question of this utterance. A scripted agent's questions stay open to its
+   *  end: it has one in each. */
+  #asks(utterance: Utterance): boolean {
+    if (!this.#interrupt.expectsSpeech) return hasAsked(utterance);
+    if (hasJustAsked(utterance)) return true;
+    // At the agent's end, the question is heard out.
+    return isAsking(utterance) && this.#playout.remainingMs(this.#nowMs) > NEAR_END_MS;
+  }
+
+  /** Whether words that do not stop the agent may answer a question that it has asked before. */
+  #mayAnswer(turn: SpokenTurn, current: Utterance): boolean {
+    if (!hasAsked(current)) return false;
+    return this.#interrupt.isDoubted(turn) || this.#interrupt.agrees(turn);
+  }
+
+  /** Whether the turn agrees at the end of uninterruptible speech, where an agreement is an answer. */
+  #agreesAtEnd(turn: SpokenTurn, audible: Utterance | undefined): boolean {
+    if (!this.#interrupt.agrees(turn)) return false;
+    if (audible !== undefined) return this.#playout.remainingMs(this.#nowMs) <= NEAR_END_MS;
+    return this.#uninterruptible.endMs - turn.endMs <= NEAR_END_MS;
+  }
+
   /** Keeps words that were said during uninterruptible speech. */
   #keepMuted(turn: SpokenTurn, audible: Utterance | undefined): void {
     const isAsked = audible === undefined ? this.#uninterruptible.hasAsked : hasAsked(audible);
-    if (this.#interrupt.isAnswered(turn, isAsked)) this.#mutedTurn.keep(turn);
+    const isKept = this.#interrupt.isAnswered(turn, isAsked) || this.#agreesAtEnd(turn, audible);
+    if (isKept) this.#mutedTurn.keep(turn);
     else this.#setAside(turn, true);
   }
 
@@ -357,7 +385,7 @@ export class TurnTaking {
 
   #reportDoubted(): void {
     if (this.callerSpeaking || this.#playout.current(this.#nowMs) !== undefined) return;
-    const turn = this.#doubted.take(this.#nowMs);
+    const turn = this.#doubted.take(this.#nowMs, this.#latest);
     if (turn !== undefined) this.#report(turn, this.#nowMs);
   }
 
@@ -454,13 +482,4 @@ export class TurnTaking {
     this.#doubted.drop();
     this.#playout.interrupt(this.#nowMs, { everything: false });
   }
-}
-
-/** Whether the caller has heard a question of this utterance. */
-function hasAsked(utterance: Utterance): boolean {
-  return isQuestion(utterance.heardText());
-}
-
-function isQuestion(text: string): boolean {
-  return /[?？]/.test(text);
 }
