@@ -38,7 +38,11 @@ const DOUBTED_WORDS_MIN = 2;
 /** Time from the agent's start in which it yields at the first sign of voice, as both started at the same time. */
 export const BARGE_IN_MS = 400;
 
-type BargeInRecognizer = Pick<SttCapabilities, 'finalMsP99' | 'closedOnly'>;
+/** Time from the agent's first words in which a voice without words that begins is on the line, not against the agent. */
+const BACKGROUND_MS = 800;
+
+type BargeInRecognizer = Pick<SttCapabilities, 'finalMsP99' | 'closedOnly'> &
+  Partial<Pick<SttCapabilities, 'interimWords'>>;
 
 export interface BargeInListener {
   onDuck(): void;
@@ -56,6 +60,10 @@ export class BargeInDetector {
   answersLanguage: string | undefined;
   /** Whether the agent opens the call: a greeting of the caller at the same time is no attempt to stop it. */
   isOpening = false;
+  /** Whether voices without words were there before the agent, or began with it: their length does not stop it. */
+  hasBackground = false;
+  /** Media time of the agent's first words; undefined before. */
+  openedMs: number | undefined;
   readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
   #recognizer: BargeInRecognizer | undefined;
@@ -67,6 +75,7 @@ export class BargeInDetector {
   #voicedMs = 0;
   /** Whether the interim words of the current voice are an acknowledgement so far. */
   #acknowledges = false;
+  #hasWords = false;
 
   constructor(options: {
     listener: BargeInListener;
@@ -160,6 +169,7 @@ export class BargeInDetector {
 
   /** Takes interim words. Returns whether they stopped the agent. */
   partial(words: RecognizedWords, asked: boolean): boolean {
+    this.#hasWords = true;
     this.#acknowledges = this.#mayAcknowledge(words, asked);
     // A closed grammar recognises its phrases in any sound: only final words have a confidence, and the agent is held.
     if (this.#recognizer?.closedOnly === true || this.#acknowledges) return false;
@@ -190,6 +200,12 @@ export class BargeInDetector {
     const { pending } = this;
     this.#reset('spent');
     if (pending) this.#listener.onResume();
+  }
+
+  /** Ignores the current voice and others like it, unless they have words: the agent begins beside it. */
+  ignoreBackground(): void {
+    this.hasBackground = true;
+    this.ignoreVoice();
   }
 
   tick(nowMs: number): void {
@@ -232,6 +248,7 @@ export class BargeInDetector {
   #reset(state: 'quiet' | 'spent'): void {
     this.#state = state;
     this.#acknowledges = false;
+    this.#hasWords = false;
     this.#resumeAtMs = Number.POSITIVE_INFINITY;
   }
 
@@ -245,11 +262,18 @@ export class BargeInDetector {
   #outlast(voice: VoiceActivity, nowMs: number): void {
     const { strategy, pauseMs } = this.#tuning;
     if (strategy === 'default' && voice.voicedMs >= VOICE_MS && !this.#acknowledges) {
-      this.confirm();
+      if (this.#isBackground(voice)) this.ignoreBackground();
+      else this.confirm();
     } else if (strategy === 'provisional_vad' && nowMs - voice.onsetMs >= pauseMs) {
       this.#reset('spent');
       this.#listener.onResume();
     }
+  }
+
+  /** Only a recogniser with interim words would have had some by now. */
+  #isBackground({ onsetMs }: VoiceActivity): boolean {
+    if (this.#hasWords || this.#recognizer?.interimWords !== true) return false;
+    return this.hasBackground || onsetMs - (this.openedMs ?? onsetMs) <= BACKGROUND_MS;
   }
 
   #voiceEnded(voice: VoiceActivity, nowMs: number): void {

@@ -10,6 +10,7 @@ import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
 import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { EarlyEnd } from './early-end.ts';
 import { DoubtedAnswer, MutedTurn } from './kept-turns.ts';
+import { GREETING_MS_MAX, mayOpen } from './opening.ts';
 import { OwnWords } from './own-words.ts';
 import { hasAsked, hasJustAsked, isAsking, questionsIn } from './questions.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
@@ -220,6 +221,7 @@ export class TurnTaking {
       this.#release();
     }
     this.#turn.hurried = this.#interrupt.pending;
+    this.#turn.opening = this.#mayGreet;
     this.#turn.advance(nowMs, heardMs);
     this.#interrupt.tick(nowMs);
     this.#reportDoubted();
@@ -232,6 +234,7 @@ export class TurnTaking {
     if (!isFree) return false;
     this.#isAnswered = true;
     this.#openedMs ??= nowMs;
+    this.#interrupt.openedMs = this.#openedMs;
     this.#latest = utterance;
     return true;
   }
@@ -239,17 +242,37 @@ export class TurnTaking {
   #isFree(utterance: Utterance, nowMs: number): boolean {
     // Words that are kept get the next answer.
     if (utterance.interruptible && this.#mutedTurn.isPending) return false;
-    if (!utterance.interruptible || this.#recognizer === undefined || !this.callerSpeaking) {
+    const isFirst = this.#openedMs === undefined;
+    const yields = isFirst || (utterance.interruptible && this.#recognizer !== undefined);
+    if (!yields || !this.callerSpeaking) {
       this.#yieldSinceMs = Number.NaN;
       return true;
     }
     if (Number.isNaN(this.#yieldSinceMs)) this.#yieldSinceMs = nowMs;
+    if (isFirst) return this.#isOpenFor(utterance, nowMs);
     if (this.#turn.text !== '') return false;
-    const yieldMs = this.#recognizer.interimWords ? BARGE_IN_MS : YIELD_WORDLESS_MS;
+    const hasInterim = this.#recognizer?.interimWords === true;
+    const yieldMs = hasInterim ? BARGE_IN_MS : YIELD_WORDLESS_MS;
     if (nowMs - this.#yieldSinceMs < yieldMs) return false;
     // Voice without a word for this long is noise, which must not silence the agent for good.
     this.#yieldSinceMs = Number.NaN;
     this.#interrupt.ignoreVoice();
+    return true;
+  }
+
+  #isOpenFor({ interruptible }: Utterance, nowMs: number): boolean {
+    const isOpen = mayOpen({
+      sinceMs: this.#yieldSinceMs,
+      nowMs,
+      onsetMs: this.#turn.startMs,
+      silentMs: this.silentMs,
+      hasWords: this.#turn.text !== '',
+      interimWords: this.#recognizer?.interimWords === true,
+      interruptible,
+    });
+    if (!isOpen) return false;
+    this.#yieldSinceMs = Number.NaN;
+    if (this.#speaking) this.#interrupt.ignoreBackground();
     return true;
   }
 
@@ -329,6 +352,12 @@ export class TurnTaking {
   #isOpening(startMs: number): boolean {
     if (this.#reportedMs.length > 0) return false;
     return startMs - (this.#openedMs ?? startMs) <= OPENING_MS;
+  }
+
+  /** Whether the caller's sound may be a greeting that the agent's first words answer. */
+  get #mayGreet(): boolean {
+    if (this.#openedMs !== undefined || this.#reportedMs.length > 0) return false;
+    return this.#voiceEndMs - this.#turn.startMs <= GREETING_MS_MAX;
   }
 
   /** Whether the turn is a greeting that needs no answer, as the agent's own is being spoken. */
@@ -424,6 +453,7 @@ export class TurnTaking {
     this.#earlyEnd.withdraw();
     this.#reportedMs = [...this.#reportedMs, turn.startMs].slice(-REPORTED_MAX);
     this.#isAnswered = false;
+    this.#interrupt.hasBackground = false;
     const whole = this.#mutedTurn.take(this.#nowMs, turn) ?? turn;
     this.#onEvent({ type: 'turn', turn: this.#callerTurn(whole, awaitedMs) });
   }
