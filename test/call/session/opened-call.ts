@@ -97,12 +97,18 @@ export class OpenedCall {
     return this.said.filter(({ text }) => text.includes('this is Anna')).length;
   }
 
-  /** The longest time without the agent and the caller, until the agent has said its last word. */
-  get deadAirMs(): number {
+  /** The longest time without the agent and the caller, until the agent has said its last word, or its first words. */
+  deadAirMs(until: 'first words' | 'last words' = 'last words'): number {
+    const first = this.events.find(({ type }) => type === 'agent.said');
+    const endMs = first?.type === 'agent.said' ? first.endMs : Number.POSITIVE_INFINITY;
+    return this.#longestQuietMs(until === 'first words' ? endMs : Number.POSITIVE_INFINITY);
+  }
+
+  #longestQuietMs(endMs: number): number {
     const callers = this.#sounds
       .filter(({ isBehind }) => isBehind !== true)
       .map(({ atMs, pcm }) => ({ fromMs: atMs, untilMs: endOf({ atMs, pcm }) }));
-    const agents = this.#agents();
+    const agents = this.#agents().filter(({ fromMs }) => fromMs < endMs);
     const lastMs = agents.at(-1)?.untilMs ?? Number.POSITIVE_INFINITY;
     const spans = [...callers, ...agents].sort((one, other) => one.fromMs - other.fromMs);
     let longest = 0;
