@@ -39,6 +39,9 @@ const NONE: Phrases = { whole: new Set(), begins: new Set() };
 
 const phrases = tablesOf('phrases');
 const backchannels = spelled('backchannels');
+const agreements = spelled('agreements');
+/** Agreements with the sounds around them. */
+const spokenAgreements = spelled('agreements', ['backchannels']);
 const greetings = spelled('greetings');
 /** Greetings with the sounds around them. */
 const spokenGreetings = spelled('greetings', ['backchannels']);
@@ -78,6 +81,25 @@ export function isBackchannelPrefix(text: string, language?: string): boolean {
   const words = partsOf(text).split(' ');
   const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
   return words.length < wordsMax && isBegun(words, listsOf(backchannels, language));
+}
+
+/** Whether the whole text agrees ("yes", "okay, that's right"). To a statement that is an acknowledgement, to a question
+ *  an answer. `language` as in `isBackchannel`. */
+export function isAgreement(text: string, language?: string): boolean {
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
+  if (words[0] === '' || words.length > wordsMax) return false;
+  const phrases = listsOf(agreements, language);
+  return listsOf(spokenAgreements, language).some(
+    ({ whole }, index) => isMadeOf(words, whole) && hasPhrase(words, phrases[index]),
+  );
+}
+
+/** Whether further words may turn the text into an agreement ("that's", "yes that is"). */
+export function isAgreementPrefix(text: string, language?: string): boolean {
+  const words = partsOf(text).split(' ');
+  const wordsMax = isUnspaced(text) ? BACKCHANNEL_LETTERS_MAX : BACKCHANNEL_WORDS_MAX;
+  return words.length < wordsMax && isBegun(words, listsOf(spokenAgreements, language));
 }
 
 /** Whether the text begins with a phrase that always interrupts ("wait", "no, actually"). */

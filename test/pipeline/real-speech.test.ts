@@ -187,7 +187,15 @@ describe('the agent goes on', () => {
   });
 
   it('after a backchannel, within 800 ms', async () => {
-    for (const [nth, text] of ['mhm', 'okay', 'yeah right', 'I see'].entries()) {
+    for (const [nth, text] of [
+      'mhm',
+      'okay',
+      'yeah right',
+      'I see',
+      'yes',
+      'right',
+      "that's right",
+    ].entries()) {
       const call = new RealCall({ voices });
       const clip = clips.at(-1 - nth) as Clip;
       const onsetMs = 1_500 + 700 * nth;

@@ -13,6 +13,9 @@ const line = z.string().min(1);
 const phrases = z.strictObject({
   /** Acknowledgements of a listener that are no attempt to interrupt. */
   backchannels: entries,
+  /** Words that agree: to a statement they acknowledge it, to a question they answer it. Some are among the
+   *  backchannels too. */
+  agreements: entries,
   /** Phrases that interrupt in any case, also as the beginning of a longer sentence. */
   stops: entries,
   /** Requests to be silent for a while. They interrupt too. */

@@ -3,6 +3,8 @@
 // carries the decisions out. Not used during uninterruptible speech.
 
 import {
+  isAgreement,
+  isAgreementPrefix,
   isBackchannel,
   isBackchannelPrefix,
   isGreeting,
@@ -36,7 +38,11 @@ const DOUBTED_WORDS_MIN = 2;
 /** Time from the agent's start in which it yields at the first sign of voice, as both started at the same time. */
 export const BARGE_IN_MS = 400;
 
-type BargeInRecognizer = Pick<SttCapabilities, 'finalMsP99' | 'closedOnly'>;
+/** Time from the agent's first words in which a voice without words that begins is on the line, not against the agent. */
+const BACKGROUND_MS = 800;
+
+type BargeInRecognizer = Pick<SttCapabilities, 'finalMsP99' | 'closedOnly'> &
+  Partial<Pick<SttCapabilities, 'interimWords'>>;
 
 export interface BargeInListener {
   onDuck(): void;
@@ -54,6 +60,10 @@ export class BargeInDetector {
   answersLanguage: string | undefined;
   /** Whether the agent opens the call: a greeting of the caller at the same time is no attempt to stop it. */
   isOpening = false;
+  /** Whether voices without words were there before the agent, or began with it: their length does not stop it. */
+  hasBackground = false;
+  /** Media time of the agent's first words; undefined before. */
+  openedMs: number | undefined;
   readonly #listener: BargeInListener;
   readonly #tuning: TurnTuning['start'];
   #recognizer: BargeInRecognizer | undefined;
@@ -65,6 +75,7 @@ export class BargeInDetector {
   #voicedMs = 0;
   /** Whether the interim words of the current voice are an acknowledgement so far. */
   #acknowledges = false;
+  #hasWords = false;
 
   constructor(options: {
     listener: BargeInListener;
@@ -112,8 +123,14 @@ export class BargeInDetector {
     this.#outlast(voice, nowMs);
   }
 
+  /** Whether speech is expected, as by an agent led by a language model. A closed set of answers is a scripted
+   *  agent's. */
+  get expectsSpeech(): boolean {
+    return !this.#expectation.closed;
+  }
+
   /** Whether these words, spoken while the agent speaks, are meant to stop it. `asked`: the caller has heard a
-   *  question, so that "okay" may answer it. */
+   *  question, so that "okay" and "yes" may answer it. */
   interrupts(words: RecognizedWords, asked: boolean): boolean {
     const { text, confidence, language = this.language } = words;
     const count = wordsOf(text).length;
@@ -126,10 +143,14 @@ export class BargeInDetector {
   /** Whether these words, said against the agent, get an answer: they are more than a sound of a listener. `asked` as
    *  in `interrupts`. */
   isAnswered(words: RecognizedWords, asked: boolean): boolean {
-    const { text, confidence, language = this.language } = words;
+    const { text, confidence } = words;
     if (wordsOf(text).length === 0 || this.#isGuessed(confidence)) return false;
-    if (this.isGreeting(words)) return false;
-    return !isBackchannel(text, language) || (asked && this.#isAnswer(words));
+    return !this.isGreeting(words) && !this.#isAcknowledgement(words, asked);
+  }
+
+  /** Whether the words agree where speech is expected: a question that the caller has heard makes them an answer. */
+  agrees({ text, language = this.language }: RecognizedWords): boolean {
+    return this.expectsSpeech && isAgreement(text, language);
   }
 
   /** Whether the words are a greeting at the same time as the agent's. */
@@ -148,6 +169,7 @@ export class BargeInDetector {
 
   /** Takes interim words. Returns whether they stopped the agent. */
   partial(words: RecognizedWords, asked: boolean): boolean {
+    this.#hasWords = true;
     this.#acknowledges = this.#mayAcknowledge(words, asked);
     // A closed grammar recognises its phrases in any sound: only final words have a confidence, and the agent is held.
     if (this.#recognizer?.closedOnly === true || this.#acknowledges) return false;
@@ -180,6 +202,12 @@ export class BargeInDetector {
     if (pending) this.#listener.onResume();
   }
 
+  /** Ignores the current voice and others like it, unless they have words: the agent begins beside it. */
+  ignoreBackground(): void {
+    this.hasBackground = true;
+    this.ignoreVoice();
+  }
+
   tick(nowMs: number): void {
     if (nowMs < this.#resumeAtMs) return;
     this.dismiss();
@@ -200,8 +228,16 @@ export class BargeInDetector {
     const { text, language = this.language } = words;
     if (this.isGreeting(words) || (this.isOpening && isGreetingPrefix(text, language))) return true;
     if (isStopWord(text, language)) return false;
+    if (this.#isAcknowledgement(words, asked)) return true;
+    if (asked && (this.agrees(words) || this.#isAnswer(words))) return false;
+    if (isBackchannelPrefix(text, language)) return true;
+    return this.expectsSpeech && !asked && isAgreementPrefix(text, language);
+  }
+
+  #isAcknowledgement(words: RecognizedWords, asked: boolean): boolean {
     if (asked && this.#isAnswer(words)) return false;
-    return isBackchannel(text, language) || isBackchannelPrefix(text, language);
+    if (this.agrees(words)) return !asked;
+    return isBackchannel(words.text, words.language ?? this.language);
   }
 
   get #wordsWaitMs(): number {
@@ -212,6 +248,7 @@ export class BargeInDetector {
   #reset(state: 'quiet' | 'spent'): void {
     this.#state = state;
     this.#acknowledges = false;
+    this.#hasWords = false;
     this.#resumeAtMs = Number.POSITIVE_INFINITY;
   }
 
@@ -225,11 +262,18 @@ export class BargeInDetector {
   #outlast(voice: VoiceActivity, nowMs: number): void {
     const { strategy, pauseMs } = this.#tuning;
     if (strategy === 'default' && voice.voicedMs >= VOICE_MS && !this.#acknowledges) {
-      this.confirm();
+      if (this.#isBackground(voice)) this.ignoreBackground();
+      else this.confirm();
     } else if (strategy === 'provisional_vad' && nowMs - voice.onsetMs >= pauseMs) {
       this.#reset('spent');
       this.#listener.onResume();
     }
+  }
+
+  /** Only a recogniser with interim words would have had some by now. */
+  #isBackground({ onsetMs }: VoiceActivity): boolean {
+    if (this.#hasWords || this.#recognizer?.interimWords !== true) return false;
+    return this.hasBackground || onsetMs - (this.openedMs ?? onsetMs) <= BACKGROUND_MS;
   }
 
   #voiceEnded(voice: VoiceActivity, nowMs: number): void {

@@ -2,6 +2,7 @@
 // out.
 
 import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
+import { isAgreement, isGreeting } from '../../model/control-phrases.ts';
 import { primaryLanguage } from '../../model/language-tag.ts';
 import { tablesOf } from '../../model/languages/languages.ts';
 import { SENTENCE_MARKS } from '../../std/text/punctuation.ts';
@@ -10,6 +11,9 @@ import type { CallerWords, TurnJudge } from './turn-judge.ts';
 
 /** Silence after a complete answer to a closed question. */
 const COMPLETE_MS = 270;
+/** Silence after a greeting that opens the call, with words and without them: the caller waits for the agent. */
+const GREETING_MS = 350;
+const GREETING_WORDLESS_MS = 450;
 /** Silence while a sound holds the agent: a short wait decides soon whether it was an interruption. */
 const HURRIED_MS = 300;
 /** Silence after an answer that is complete, and also the beginning of a longer one. */
@@ -143,7 +147,11 @@ function closedMs(spoken: Spoken, said: CallerWords): number {
   return valueMs(spoken, expectation) ?? (endsOpen(spoken) ? UNFINISHED_MS : UNCLEAR_MS);
 }
 
-function openMs(spoken: Spoken, { text, expectation }: CallerWords): number {
+function openMs(spoken: Spoken, { text, language, expectation, opening }: CallerWords): number {
+  if (opening === true && spoken.words.length === 0) return GREETING_WORDLESS_MS;
+  if (opening === true && (isGreeting(text, language) || isAgreement(text, language))) {
+    return GREETING_MS;
+  }
   const missing = digitsMissing(spoken, expectation);
   if (missing !== undefined) return missing > 0 ? DIGITS_MS : COMPLETE_MS;
   if (endsOpen(spoken)) return UNFINISHED_MS;

@@ -1,7 +1,9 @@
 // Turns of the caller that are kept until the agent has finished: words during speech that cannot be interrupted, and an
-// answer of low confidence to a question.
+// answer to a question that does not stop the agent.
 
 import { joinTexts } from '../../std/text/unspaced-text.ts';
+import type { Utterance } from '../speak/utterance.ts';
+import { questionsIn } from './questions.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import { leastConfidence } from './turn-detector.ts';
 
@@ -45,32 +47,43 @@ export class MutedTurn {
   }
 }
 
-/** An answer of low confidence while the agent still speaks: hums sound alike. The caller is asked about it when the agent
- *  has finished, unless something newer has come. */
+type Spoken = Pick<Utterance, 'heardText'>;
+
+/** An answer that does not stop the agent: one of low confidence, as hums sound alike, or a "yes" long after the
+ *  question. It is reported when the agent has finished, unless something newer has come: words, or a question. */
 export class DoubtedAnswer {
   readonly #onDropped: (turn: SpokenTurn) => void;
-  #turn: SpokenTurn | undefined;
+  #kept: { turn: SpokenTurn; utterance: Spoken; questions: number } | undefined;
 
   /** `onDropped`: called with an answer about which the caller is not asked. */
   constructor(onDropped: (turn: SpokenTurn) => void) {
     this.#onDropped = onDropped;
   }
 
-  keep(turn: SpokenTurn): void {
+  /** `utterance`: the one that has asked. */
+  keep(turn: SpokenTurn, utterance: Spoken): void {
     this.drop();
-    this.#turn = turn;
+    this.#kept = { turn, utterance, questions: questionsIn(utterance.heardText()) };
   }
 
   drop(): void {
-    const turn = this.#turn;
-    this.#turn = undefined;
-    if (turn !== undefined) this.#onDropped(turn);
+    const kept = this.#kept;
+    this.#kept = undefined;
+    if (kept !== undefined) this.#onDropped(kept.turn);
   }
 
-  /** Removes and returns the answer, as decided now. */
-  take(nowMs: number): SpokenTurn | undefined {
-    const turn = this.#turn;
-    this.#turn = undefined;
-    return turn && { ...turn, decidedMs: nowMs, finalMs: nowMs };
+  /** Removes and returns the answer, as decided now. Drops it if the agent has asked something else since, in the same
+   *  utterance or in the `latest` one. */
+  take(nowMs: number, latest: Spoken | undefined): SpokenTurn | undefined {
+    const kept = this.#kept;
+    if (kept === undefined) return undefined;
+    const { turn, utterance, questions } = kept;
+    const known = latest === utterance ? questions : 0;
+    if (questionsIn(latest?.heardText() ?? '') > known) {
+      this.drop();
+      return undefined;
+    }
+    this.#kept = undefined;
+    return { ...turn, decidedMs: nowMs, finalMs: nowMs };
   }
 }

@@ -65,6 +65,8 @@ type State = 'idle' | 'speaking' | 'pausing' | 'waiting';
 export class TurnDetector {
   /** Whether short silences apply: the held agent waits for the decision. */
   hurried = false;
+  /** Whether the turn may be a greeting before the agent's, which is answered soon. */
+  opening = false;
   readonly #listener: TurnListener;
   readonly #turnMaxMs: number;
   readonly #judge: TurnJudge;
@@ -94,6 +96,7 @@ export class TurnDetector {
   /** Whether the judge has the words of the turn, and considered them for the short silences. */
   #isJudged = false;
   #judgedHurried = false;
+  #judgedOpening = false;
   /** Whether the pause was reported as the probable end. */
   #isProbablyOver = false;
 
@@ -295,9 +298,11 @@ export class TurnDetector {
 
   /** The judge, up to date. Read with every frame of a pause, while words and expectation change rarely. */
   get #judged(): TurnJudge {
-    if (!this.#isJudged || this.#judgedHurried !== this.hurried) {
+    const isSame = this.#judgedHurried === this.hurried && this.#judgedOpening === this.opening;
+    if (!this.#isJudged || !isSame) {
       this.#isJudged = true;
       this.#judgedHurried = this.hurried;
+      this.#judgedOpening = this.opening;
       this.#judge.consider(this.#said);
     }
     return this.#judge;
@@ -311,6 +316,7 @@ export class TurnDetector {
       expectation: this.#expectation,
       interimWords: this.#recognizer?.interimWords ?? false,
       hurried: this.hurried,
+      opening: this.opening,
     };
   }
 

@@ -14,6 +14,8 @@ export interface CallerWords {
   interimWords: boolean;
   /** Whether the held agent waits for the decision. */
   hurried: boolean;
+  /** Whether it may be the greeting of a caller whom the agent has not greeted yet. Default: false. */
+  opening?: boolean;
 }
 
 export interface TurnJudge {

@@ -10,7 +10,9 @@ import type { Utterance, UtteranceResult } from '../speak/utterance.ts';
 import { BARGE_IN_MS, BargeInDetector } from './barge-in.ts';
 import { EarlyEnd } from './early-end.ts';
 import { DoubtedAnswer, MutedTurn } from './kept-turns.ts';
+import { GREETING_MS_MAX, mayOpen } from './opening.ts';
 import { OwnWords } from './own-words.ts';
+import { hasAsked, hasJustAsked, isAsking, questionsIn } from './questions.ts';
 import type { SpokenTurn } from './spoken-turn.ts';
 import { TurnDetector, type TurnOptions } from './turn-detector.ts';
 import type { CallerTurn, InterruptionFacts, TurnEvent } from './turn-event.ts';
@@ -56,6 +58,8 @@ export class TurnTaking {
   #openedMs: number | undefined;
   /** Start times of the last reported turns. */
   #reportedMs: number[] = [];
+  /** The utterance that began last. */
+  #latest: Utterance | undefined;
   /** Whether the agent has begun to speak since the last of them. */
   #isAnswered = false;
 
@@ -151,7 +155,7 @@ export class TurnTaking {
     this.#onEvent({ type: 'partial', text });
     if (this.#earlyEnd.contradicts(text)) this.resumed();
     const audible = this.#speaking ? this.#audible() : undefined;
-    if (audible?.interruptible) this.#interrupt.partial(this.#turn.words, hasAsked(audible));
+    if (audible?.interruptible) this.#interrupt.partial(this.#turn.words, this.#asks(audible));
   }
 
   final(words: RecognizedWords, nowMs: number): void {
@@ -222,6 +226,7 @@ export class TurnTaking {
       this.#release();
     }
     this.#turn.hurried = this.#interrupt.pending;
+    this.#turn.opening = this.#mayGreet;
     this.#turn.advance(nowMs, heardMs);
     this.#interrupt.tick(nowMs);
     this.#reportDoubted();
@@ -231,21 +236,28 @@ export class TurnTaking {
   /** Whether the agent may start `utterance`, and then notes its start: not while the caller speaks. */
   mayStart(utterance: Utterance, nowMs: number): boolean {
     const isFree = this.#isFree(utterance, nowMs);
-    this.#isAnswered ||= isFree;
-    if (isFree) this.#openedMs ??= nowMs;
-    return isFree;
+    if (!isFree) return false;
+    this.#isAnswered = true;
+    this.#openedMs ??= nowMs;
+    this.#interrupt.openedMs = this.#openedMs;
+    this.#latest = utterance;
+    return true;
   }
 
   #isFree(utterance: Utterance, nowMs: number): boolean {
     // Words that are kept get the next answer.
     if (utterance.interruptible && this.#mutedTurn.isPending) return false;
-    if (!utterance.interruptible || this.#recognizer === undefined || !this.callerSpeaking) {
+    const isFirst = this.#openedMs === undefined;
+    const yields = isFirst || (utterance.interruptible && this.#recognizer !== undefined);
+    if (!yields || !this.callerSpeaking) {
       this.#yieldSinceMs = Number.NaN;
       return true;
     }
     if (Number.isNaN(this.#yieldSinceMs)) this.#yieldSinceMs = nowMs;
+    if (isFirst) return this.#isOpenFor(utterance, nowMs);
     if (this.#turn.text !== '') return false;
-    const yieldMs = this.#recognizer.interimWords ? BARGE_IN_MS : YIELD_WORDLESS_MS;
+    const hasInterim = this.#recognizer?.interimWords === true;
+    const yieldMs = hasInterim ? BARGE_IN_MS : YIELD_WORDLESS_MS;
     if (nowMs - this.#yieldSinceMs < yieldMs) return false;
     // Voice without a word for this long is noise, which must not silence the agent for good.
     this.#yieldSinceMs = Number.NaN;
@@ -253,11 +265,27 @@ export class TurnTaking {
     return true;
   }
 
+  #isOpenFor({ interruptible }: Utterance, nowMs: number): boolean {
+    const isOpen = mayOpen({
+      sinceMs: this.#yieldSinceMs,
+      nowMs,
+      onsetMs: this.#turn.startMs,
+      silentMs: this.silentMs,
+      hasWords: this.#turn.text !== '',
+      interimWords: this.#recognizer?.interimWords === true,
+      interruptible,
+    });
+    if (!isOpen) return false;
+    this.#yieldSinceMs = Number.NaN;
+    if (this.#speaking) this.#interrupt.ignoreBackground();
+    return true;
+  }
+
   finished({ utterance, heardText, endMs }: UtteranceResult): void {
     this.#ownWords.said(heardText, endMs);
     if (utterance.interruptible || utterance.startMs === undefined) return;
     const { startMs } = utterance;
-    this.#uninterruptible = { startMs, endMs, hasAsked: isQuestion(heardText) };
+    this.#uninterruptible = { startMs, endMs, hasAsked: questionsIn(heardText) > 0 };
   }
 
   /** The utterance that is audible to the caller; undefined if there is none. */
@@ -308,7 +336,7 @@ export class TurnTaking {
     }
     if (current?.interruptible !== true) {
       this.#report(turn);
-    } else if (this.#interrupt.interrupts(turn, hasAsked(current))) {
+    } else if (this.#interrupt.interrupts(turn, this.#asks(current))) {
       this.#interrupt.forget();
       this.#stopAgent('speech', turn.startMs);
       this.#report(turn);
@@ -319,7 +347,7 @@ export class TurnTaking {
         this.#report(turn);
         return;
       }
-      if (hasAsked(current) && this.#interrupt.isDoubted(turn)) this.#doubted.keep(turn);
+      if (this.#mayAnswer(turn, current)) this.#doubted.keep(turn, current);
       else this.#setAside(turn, false);
       this.#letBegin();
     }
@@ -331,6 +359,12 @@ export class TurnTaking {
     return startMs - (this.#openedMs ?? startMs) <= OPENING_MS;
   }
 
+  /** Whether the caller's sound may be a greeting that the agent's first words answer. */
+  get #mayGreet(): boolean {
+    if (this.#openedMs !== undefined || this.#reportedMs.length > 0) return false;
+    return this.#voiceEndMs - this.#turn.startMs <= GREETING_MS_MAX;
+  }
+
   /** Whether the turn is a greeting that needs no answer, as the agent's own is being spoken. */
   #greetsAlong(turn: SpokenTurn): boolean {
     if (!this.#interrupt.isGreeting(turn)) return false;
@@ -338,10 +372,33 @@ export class TurnTaking {
     return bothBegan || this.#playout.remainingMs(this.#nowMs) > NEAR_END_MS;
   }
 
+  /** Whether an acknowledgement answers a question of this utterance. A scripted agent's questions stay open to its
+   *  end: it has one in each. */
+  #asks(utterance: Utterance): boolean {
+    if (!this.#interrupt.expectsSpeech) return hasAsked(utterance);
+    if (hasJustAsked(utterance)) return true;
+    // At the agent's end, the question is heard out.
+    return isAsking(utterance) && this.#playout.remainingMs(this.#nowMs) > NEAR_END_MS;
+  }
+
+  /** Whether words that do not stop the agent may answer a question that it has asked before. */
+  #mayAnswer(turn: SpokenTurn, current: Utterance): boolean {
+    if (!hasAsked(current)) return false;
+    return this.#interrupt.isDoubted(turn) || this.#interrupt.agrees(turn);
+  }
+
+  /** Whether the turn agrees at the end of uninterruptible speech, where an agreement is an answer. */
+  #agreesAtEnd(turn: SpokenTurn, audible: Utterance | undefined): boolean {
+    if (!this.#interrupt.agrees(turn)) return false;
+    if (audible !== undefined) return this.#playout.remainingMs(this.#nowMs) <= NEAR_END_MS;
+    return this.#uninterruptible.endMs - turn.endMs <= NEAR_END_MS;
+  }
+
   /** Keeps words that were said during uninterruptible speech. */
   #keepMuted(turn: SpokenTurn, audible: Utterance | undefined): void {
     const isAsked = audible === undefined ? this.#uninterruptible.hasAsked : hasAsked(audible);
-    if (this.#interrupt.isAnswered(turn, isAsked)) this.#mutedTurn.keep(turn);
+    const isKept = this.#interrupt.isAnswered(turn, isAsked) || this.#agreesAtEnd(turn, audible);
+    if (isKept) this.#mutedTurn.keep(turn);
     else this.#setAside(turn, true);
   }
 
@@ -362,7 +419,7 @@ export class TurnTaking {
 
   #reportDoubted(): void {
     if (this.callerSpeaking || this.#playout.current(this.#nowMs) !== undefined) return;
-    const turn = this.#doubted.take(this.#nowMs);
+    const turn = this.#doubted.take(this.#nowMs, this.#latest);
     if (turn !== undefined) this.#report(turn, this.#nowMs);
   }
 
@@ -401,6 +458,7 @@ export class TurnTaking {
     this.#earlyEnd.withdraw();
     this.#reportedMs = [...this.#reportedMs, turn.startMs].slice(-REPORTED_MAX);
     this.#isAnswered = false;
+    this.#interrupt.hasBackground = false;
     const whole = this.#mutedTurn.take(this.#nowMs, turn) ?? turn;
     this.#onEvent({ type: 'turn', turn: this.#callerTurn(whole, awaitedMs) });
   }
@@ -459,13 +517,4 @@ export class TurnTaking {
     this.#doubted.drop();
     this.#playout.interrupt(this.#nowMs, { everything: false });
   }
-}
-
-/** Whether the caller has heard a question of this utterance. */
-function hasAsked(utterance: Utterance): boolean {
-  return isQuestion(utterance.heardText());
-}
-
-function isQuestion(text: string): boolean {
-  return /[?？]/.test(text);
 }
