@@ -40,6 +40,7 @@ export class Conversation {
       clips?: FindClip;
       tools?: NodeTools;
       settings?: Partial<DialogueEngineOptions['settings']>;
+      more?: Partial<DialogueEngineOptions>;
     } = {},
   ) {
     this.engine = createEngine({
@@ -49,6 +50,7 @@ export class Conversation {
       lines: options.lines ?? {},
       clips: options.clips ?? NO_CLIPS,
       tools: options.tools ?? NO_TOOLS,
+      ...options.more,
     });
     this.state = this.engine.initial;
   }

@@ -5,6 +5,7 @@ import type { EndReason } from '../../model/end-reason.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isFinal } from '../../workflow/engine/ending.ts';
+import { hidesDigits } from '../../workflow/engine/hidden-digits.ts';
 import type { DialogueState } from '../../workflow/engine.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
 import { CallTransfer } from '../transfer/call-transfer.ts';
@@ -64,7 +65,7 @@ export function phoneMedium(options: PhoneMediumOptions): DialogueMedium {
     say: (action) => speech.say(action),
     openAnswer: (action) => speech.openAnswer(action),
     expect: (expectation) => audio()?.expect(expectation),
-    entered: (nodeId) => services.enter(nodeId),
+    moved: (to) => services.moveTo(to),
     transfer: (action, signal) => transfer.transfer(action, signal),
     end: options.end,
     isCallerSpeaking: () => {
@@ -74,6 +75,7 @@ export function phoneMedium(options: PhoneMediumOptions): DialogueMedium {
     },
     onStepped: (stepped) => {
       mute.follow(stepped);
+      audio()?.hideCaller(hidesDigits(stepped));
       if (isFinal(stepped)) speech.keepAnswer();
       wait.note();
     },

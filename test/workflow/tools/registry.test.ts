@@ -27,6 +27,7 @@ describe('the definition of a tool', () => {
         customMessage: null,
         customMessageType: null,
         customMessageRecordingId: null,
+        customMessageDelayMs: 0,
         body_template: null,
       },
     });
