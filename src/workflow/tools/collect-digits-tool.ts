@@ -63,9 +63,10 @@ const config = z
         'Name under which the digits are stored: with `hidden` until the end of the call, else as a gathered value. Null: only the model gets them.',
       ),
   })
-  .refine(({ min_digits: min, max_digits: max }) => min <= max, {
-    path: ['max_digits'],
-    error: 'must not be less than min_digits',
+  // Values out of their bounds have faults of their own.
+  .refine(({ min_digits: min, max_digits: max }) => min <= max || min > DIGITS_MAX || max < 1, {
+    path: ['min_digits'],
+    error: 'must not be more than max_digits',
   })
   .refine(({ hidden, variable }) => !hidden || variable !== null, {
     path: ['variable'],

@@ -29,6 +29,34 @@ afterAll(() => shop.close());
 const NO_FILLER = { filler_delay_seconds: 0 };
 const CARD = '4242424242424242';
 
+const askCard: ToolSpec = {
+  name: 'Ask card',
+  definition: {
+    type: 'collect_digits',
+    config: {
+      messageType: 'custom',
+      customMessage: 'Your card number please.',
+      check: 'payment_card',
+      max_digits: 19,
+      hidden: true,
+      variable: 'card',
+    },
+  },
+};
+const pay = (): ToolSpec => ({
+  name: 'Pay',
+  definition: {
+    type: 'http_api',
+    config: {
+      method: 'POST',
+      url: `${shop.url}/pay`,
+      preset_parameters: [
+        { name: 'card', type: 'string', value_template: '{{hidden_digits.card}}' },
+      ],
+    },
+  },
+});
+
 function modelOf(harness: CallHarness, ...answers: Answer[]): ScriptedModel {
   const llm = new ScriptedModel(harness.clock);
   llm.answers = answers;
@@ -46,34 +74,6 @@ async function withModel(answers: Answer[], ...specs: ToolSpec[]) {
 }
 
 describe('hidden digits of a caller', () => {
-  const askCard: ToolSpec = {
-    name: 'Ask card',
-    definition: {
-      type: 'collect_digits',
-      config: {
-        messageType: 'custom',
-        customMessage: 'Your card number please.',
-        check: 'payment_card',
-        max_digits: 19,
-        hidden: true,
-        variable: 'card',
-      },
-    },
-  };
-  const pay = (): ToolSpec => ({
-    name: 'Pay',
-    definition: {
-      type: 'http_api',
-      config: {
-        method: 'POST',
-        url: `${shop.url}/pay`,
-        preset_parameters: [
-          { name: 'card', type: 'string', value_template: '{{hidden_digits.card}}' },
-        ],
-      },
-    },
-  });
-
   it('reach the tool that needs them, and nothing that is written down', async () => {
     const answers: Answer[] = [
       { call: 'ask_card' },
@@ -115,6 +115,43 @@ describe('hidden digits of a caller', () => {
     expect(isLoud(0, beganMs - 1_000)).toBe(true);
     expect(isLoud(beganMs, beganMs + 1_600)).toBe(false);
     expect(harness.errors).toEqual([]);
+  });
+});
+
+describe('hidden digits of a call that another process goes on with', () => {
+  it('are lost, and the model has them entered again', async () => {
+    const {
+      harness: first,
+      llm,
+      stream,
+      run,
+    } = await withModel(
+      [{ call: 'ask_card' }, { say: ['Thank you, shall I pay?'] }],
+      askCard,
+      pay(),
+    );
+    const mortal = new Mortal(first);
+    await first.says(stream, 'I want to pay');
+    await first.heardOut(stream);
+    for (const key of `${CARD}#`) {
+      stream.key(key);
+      await first.pass(100);
+    }
+    await first.passUntil(() => first.tts.asked.includes('Thank you, shall I pay?'));
+    await first.heardOut(stream);
+    await mortal.kill();
+    first.clock.advance(4_000);
+    const harness = await second.beside(first);
+    harness.speech.llm = llm;
+    const resumed = await resume(second, first, run);
+    if ('why' in resumed) throw new Error(`not resumed: ${resumed.why}`);
+    await harness.heardOut(resumed.stream);
+    llm.answers = [{ say: ['Please enter it again.'] }];
+    await harness.says(resumed.stream, 'yes please');
+    await harness.heardOut(resumed.stream);
+    const { messages = [] } = llm.spoken.at(-1) ?? {};
+    expect(JSON.stringify(messages)).toContain('hidden_digits.card is lost');
+    expect(JSON.stringify(await harness.events(run))).not.toContain('4242');
   });
 });
 

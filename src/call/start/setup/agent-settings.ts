@@ -2,6 +2,7 @@
 // which a tool may switch.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
+import { isSameLanguage } from '../../../model/language-tag.ts';
 import type { ConfiguredSections } from '../../../model/speech-services/model-configuration.ts';
 import { nodeServiceProblems } from '../../../model/speech-services/node-service-problems.ts';
 import {
@@ -16,7 +17,7 @@ import {
   type SpeechSettings,
   settingsIn,
 } from '../../../model/speech-services/speech-settings.ts';
-import type { WorkflowDefinition } from '../../../model/workflow.ts';
+import { type WorkflowDefinition, workflowConfigurations } from '../../../model/workflow.ts';
 import { placeKey } from '../../../speech/speech-plan.ts';
 import type { NodeSettings } from '../../../speech/speech-services.ts';
 import { stepNodesIn } from '../../../workflow/graph/step-nodes.ts';
@@ -45,11 +46,12 @@ export interface AgentSettings {
   languageFaults: readonly GatewayError[];
 }
 
-/** `sections`: those of the agent's version over the organization's. */
+/** `sections`: those of the agent's version over the organization's. `callLanguage`: the language of the agent with which
+ *  the call begins. */
 export function agentSettings(
   { agent, configurations, definition, languages = [] }: SpeechAgent,
   sections: ConfiguredSections,
-  pickKey: PickKey,
+  { pickKey, callLanguage }: { pickKey: PickKey; callLanguage: string },
 ): AgentSettings {
   const problems: ServiceProblem[] = [];
   const call = settingsIn(sections, pickKey, problems);
@@ -72,10 +74,11 @@ export function agentSettings(
     return [plain, ...spoken];
   });
   const settings = settingsOfEach(wanted, { sections, call, pickKey, problems });
-  const agentLanguage = agent === undefined ? undefined : languageIn(configurations);
+  const agentLanguage = languageIn(configurations);
+  const isOther = agent !== undefined && !isSameLanguage(agentLanguage, callLanguage);
   const places = new Map(
     wanted.map(({ key, services }): [string, NodeSettings] => {
-      const language = services.language ?? agentLanguage;
+      const language = services.language ?? (isOther ? agentLanguage : undefined);
       const ofAgent = agent === undefined ? {} : { agent };
       const found = settings.get(JSON.stringify(services)) ?? call;
       return [key, { ...found, ...(language !== undefined && { language }), ...ofAgent }];
@@ -127,7 +130,8 @@ function languageFault(
   return new GatewayError('SPEECH_SETTINGS_INVALID', { section: 'all', reason });
 }
 
-function languageIn(configurations: Record<string, unknown>): string | undefined {
-  const { agent_language: language } = configurations;
-  return typeof language === 'string' && language !== '' ? language : undefined;
+/** The language of an agent; a value out of range counts as not set. */
+export function languageIn({ agent_language: language }: Record<string, unknown>): string {
+  const { agent_language: field } = workflowConfigurations.shape;
+  return field.safeParse(language ?? undefined).data ?? field.parse(undefined);
 }

@@ -22,7 +22,12 @@ import {
 } from '../../../speech/speech-services.ts';
 import type { Random } from '../../../std/random.ts';
 import type { Store } from '../../../store/store.ts';
-import { type AgentSettings, agentSettings, type SpeechAgent } from './agent-settings.ts';
+import {
+  type AgentSettings,
+  agentSettings,
+  languageIn,
+  type SpeechAgent,
+} from './agent-settings.ts';
 import type {
   LanguageModelSource,
   PlannedModels,
@@ -157,10 +162,11 @@ async function settingsOf(
       const among = usable.length === 0 ? keys : usable;
       return among[deps.random.integer(among.length)] ?? '';
     });
+    const callLanguage = languageIn(owner.configurations);
     const ofAgent = (agent: SpeechAgent): AgentSettings => {
       const workflow = agent.configurations;
       const sections = sectionsOf({ organization: undefined, ...stored, workflow }, problems);
-      return agentSettings(agent, sections, pickKey);
+      return agentSettings(agent, sections, { pickKey, callLanguage });
     };
     const first = ofAgent(owner);
     const all = [first, ...others.map(ofAgent)];
