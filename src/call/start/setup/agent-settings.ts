@@ -64,7 +64,8 @@ export function agentSettings(
   }
   const wrong = languages.map((each) => ({ each, fault: languageFault(sections, each) }));
   const offered = wrong.flatMap(({ each, fault }) => (fault === undefined ? [each] : []));
-  const wanted = ids.flatMap((nodeId): Wanted[] => {
+  const isPlain = own.size === 0 && offered.length === 0 && agent === undefined;
+  const wanted = (isPlain ? [] : ids).flatMap((nodeId): Wanted[] => {
     const services = own.get(nodeId) ?? {};
     const plain = { key: placeKey({ agent, nodeId }), services };
     const spoken = offered.map((each) => {
@@ -84,11 +85,10 @@ export function agentSettings(
       return [key, { ...found, ...(language !== undefined && { language }), ...ofAgent }];
     }),
   );
-  const isPlain = own.size === 0 && offered.length === 0 && agent === undefined;
   const start = placeKey({ agent, nodeId: steps?.first?.id ?? '' });
   return {
     first: places.get(start) ?? call,
-    places: isPlain ? new Map() : places,
+    places,
     languages: offered.map(({ language }) => language),
     problems,
     languageFaults: wrong.flatMap(({ fault }) => (fault === undefined ? [] : [fault])),
