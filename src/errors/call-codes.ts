@@ -221,6 +221,11 @@ export const callErrors = {
   },
   CODEC_UNKNOWN: { retry: false, text: 'The codec {name} is not supported' },
 
+  AGENT_TRANSFER_REFUSED: {
+    retry: false,
+    text: 'The call cannot be transferred to the agent {agent}: {reason}',
+  },
+
   // The library of recorded clips
   CLIP_NOT_FOUND: { retry: false, text: 'Recording not found' },
   CLIP_MISSING: {

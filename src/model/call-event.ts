@@ -102,6 +102,24 @@ const body = z.discriminatedUnion('type', [
     previousNodeName: z.string().nullable(),
     allowInterrupt: z.boolean(),
   }),
+  /** Another agent has taken the call over; its first node follows. `agentId`: its uuid, or null for the agent with which
+   *  the call began. `language`: the one that the caller has chosen, if this agent has it too. */
+  z.object({
+    type: z.literal('agent.entered'),
+    agentId: z.string().nullable(),
+    agentName: z.string(),
+    previousAgentName: z.string(),
+    workflowId: z.string(),
+    definitionId: z.string(),
+    reason: z.string().exactOptional(),
+    language: z.string().exactOptional(),
+  }),
+  /** A tool has switched the call to another language (BCP 47). */
+  z.object({
+    type: z.literal('language.switched'),
+    language: z.string(),
+    previous: z.string().nullable(),
+  }),
   z.object({
     type: z.literal('user.turn'),
     text: z.string(),

@@ -10,6 +10,11 @@ import { direction } from './provider.ts';
 export const turnSource = z.enum(['speech', 'dtmf', 'chat']);
 export type TurnSource = z.infer<typeof turnSource>;
 
+/** Whether digits count that the caller has entered. none: no key was pressed, or the terminator alone. invalid: not what
+ *  they must be. */
+export const digitsVerdict = z.enum(['ok', 'none', 'too_few', 'too_many', 'invalid']);
+export type DigitsVerdict = z.infer<typeof digitsVerdict>;
+
 /** Why a transfer failed, before or at the provider. */
 export const transferFailure = z.enum([
   'no_destination',
@@ -110,7 +115,13 @@ export type StoredInput = z.infer<typeof input>;
 const isCallerSpeaking = z.literal(true).exactOptional();
 
 /** The mark of an event of the log that is an input of the engine too. */
-export const inputMark = z.object({ isCallerSpeaking }).exactOptional();
+export const inputMark = z
+  .object({
+    isCallerSpeaking,
+    /** Of keys that are hidden: whether they count. */
+    digits: digitsVerdict.exactOptional(),
+  })
+  .exactOptional();
 
 /** The limit that an input exceeded: characters of one, inputs of a run, characters of all inputs of a run. */
 export const inputBound = z.enum(['input-characters', 'run-inputs', 'run-characters']);

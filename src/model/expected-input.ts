@@ -28,6 +28,8 @@ export interface ExpectedInput {
     countMax: number;
     /** Key that ends an entry early. */
     terminator: '#' | '*' | null;
+    /** Pause between keys that ends an entry, in milliseconds. Default: that of the collector. */
+    pauseMs?: number;
   };
 }
 

@@ -36,6 +36,8 @@ import { TurnTaking } from './turn/turn-taking.ts';
 
 /** Time without audio from the caller after which silence is assumed. */
 const NO_MEDIA_MS = 200;
+/** Time that is kept out of the recording after hidden digits. */
+const HIDDEN_MS = 2_000;
 const KEY = /^[0-9*#A-D]$/;
 /** Id of the DTMF tones' utterance. Utterances from outside have ids from 0 up. */
 const TONES = -1;
@@ -53,6 +55,8 @@ export class CallAudio {
   readonly #vad: VoiceActivityDetector;
   readonly #echo = new EchoDetector();
   readonly #digits = new DigitCollector();
+  /** Media time up to which the caller is kept out of the recording; Infinity while that is asked for. */
+  #hiddenUntilMs = Number.NEGATIVE_INFINITY;
   readonly #inBandDtmf: InBandDtmf | undefined;
   readonly #agent: AgentVoice;
   readonly #turnTaking: TurnTaking;
@@ -157,6 +161,20 @@ export class CallAudio {
   /** Whether the caller speaks, or pauses after words. */
   get isCallerTalking(): boolean {
     return this.#turnTaking.isCallerTalking;
+  }
+
+  /** Whether the caller's keys and words must not be written down. */
+  get hidesCaller(): boolean {
+    return this.#hiddenUntilMs > this.mediaMs;
+  }
+
+  /** Keeps the caller out of the recording, and 2 s longer than that: the tone of the last key goes on, and callers press
+   *  further ones. */
+  hideCaller(on: boolean): void {
+    if (on) this.#hiddenUntilMs = Number.POSITIVE_INFINITY;
+    else if (this.#hiddenUntilMs === Number.POSITIVE_INFINITY) {
+      this.#hiddenUntilMs = this.mediaMs + HIDDEN_MS;
+    }
   }
 
   /** Takes audio from the provider. `timestampMs` counts from the start of the stream; NaN without a timestamp. */
@@ -322,7 +340,7 @@ export class CallAudio {
     framesIn.inc();
     this.#heardMs = atMs + FRAME_MS;
     if (this.#isSuspended || this.#agent.isAway) return; // Music on hold of the far end.
-    this.#recorder?.caller(frame, atMs);
+    if (!this.hidesCaller) this.#recorder?.caller(frame, atMs);
     if (!this.#isListening) return;
     this.#echo.incoming(frameDb, atMs);
     this.#recognizer.push(frame);
@@ -338,6 +356,7 @@ export class CallAudio {
   #key(key: string): void {
     const nowMs = this.mediaMs;
     this.#events.defer({ type: 'digit', digit: key });
+    if (this.#digits.isBelated(key, nowMs)) return;
     this.#turnTaking.digit(nowMs);
     this.#entry(this.#digits.push(key, nowMs));
   }

@@ -28,7 +28,7 @@ export interface NodeSpeech {
 export interface SpeechPlan extends NodeSpeech {
   /** Undefined: no recognition, only the caller's keypad. */
   stt: SpeechToText | undefined;
-  /** Nodes with other services, by id. */
+  /** Places with other services, by `placeKey`. */
   nodes?: ReadonlyMap<string, NodeSpeech>;
   /** Called for a permanent fault that a fallback hid from the caller: the owner must change a key, an account or a
    *  setting. The session sets it and writes the faults into the call's log. Setting it reports earlier faults at
@@ -45,11 +45,30 @@ export interface PlannedSpeech {
   plan: SpeechPlan;
   /** Settings that cannot be used, for the call's log. */
   faults: readonly GatewayError[];
+  /** Languages to which tools may switch, by agent of the call (empty text: the first one). Default: all that the tools
+   *  name. */
+  languages?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Services of a node. `nodeId` is null before the first node. Nodes with equal services share one object. */
-export function nodeSpeechOf(plan: SpeechPlan, nodeId: string | null): NodeSpeech {
-  return (nodeId === null ? undefined : plan.nodes?.get(nodeId)) ?? plan;
+/** Where a conversation stands, as far as services depend on it. */
+export interface SpeechPlace {
+  /** Null before the first node. */
+  nodeId: string | null;
+  /** Another agent of the call; undefined: the one with which it began. */
+  agent?: string | undefined;
+  /** Language tag (BCP 47) to which a tool has switched; undefined: none has. */
+  language?: string | undefined;
+}
+
+/** Key of a place among the services of a call: a node of the first agent has its id. */
+export function placeKey({ nodeId, agent, language }: SpeechPlace): string {
+  if (agent === undefined && language === undefined) return nodeId ?? '';
+  return JSON.stringify([agent ?? null, language ?? null, nodeId]);
+}
+
+/** Services of a place. Places with equal services share one object. */
+export function speechAt(plan: SpeechPlan, place: SpeechPlace): NodeSpeech {
+  return (place.nodeId === null ? undefined : plan.nodes?.get(placeKey(place))) ?? plan;
 }
 
 /** Opens connections for the first node while the phone rings. Returns at once and never throws. */

@@ -47,6 +47,8 @@ interface SpeechServicesOptions {
 export interface NodeSettings extends SpeechSettings {
   /** Language tag (BCP 47) that the node sets. */
   language?: string | undefined;
+  /** Another agent of the call; undefined: the one with which it begins. */
+  agent?: string;
 }
 
 /** Node names in one fault. */
@@ -138,8 +140,9 @@ export class SpeechServices {
     const ofNodes = numbered.flatMap(({ id, node, own }): [string, NodeSpeech][] => {
       const isFirst = own.stt === 0 && own.tts === 0 && own.llm === 0;
       if (isFirst && node.language === first.language) return [];
-      // All nodes have the same policy: if the first one has a model, they all do.
-      const model = llm === undefined ? undefined : (models[own.llm] ?? llm);
+      // All nodes of an agent have the same policy: if the first one has a model, they all do.
+      const isLed = node.agent !== undefined || llm !== undefined;
+      const model = isLed ? (models[own.llm] ?? llm) : undefined;
       const speech = { ...(voices[own.tts] ?? voice), sttList: own.stt, llm: model };
       return [[id, { ...speech, ...languagesOf(node) }]];
     });

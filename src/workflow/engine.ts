@@ -4,10 +4,8 @@
 import type { AnswerHandling } from '../model/answer-handling.ts';
 import { isGoodbye, isGreeting } from '../model/control-phrases.ts';
 import type { EndReason } from '../model/end-reason.ts';
-import { isSameLanguage } from '../model/language-tag.ts';
-import type { DialogueLines } from '../model/languages/languages.ts';
 import { trustIn } from '../model/word-trust.ts';
-import type { DialoguePolicy, WorkflowConfigurations } from '../model/workflow.ts';
+import { type AgentOptions, agentParts } from './engine/agent-parts.ts';
 import {
   answered,
   answeringWaited,
@@ -18,7 +16,6 @@ import {
 import { greetingOf } from './engine/clip-lines.ts';
 import { type FindClip, NO_CLIPS } from './engine/clip-refs.ts';
 import type { DialogueAction, DialogueEvent } from './engine/dialogue-events.ts';
-import { ENGLISH_LINES, linesFor } from './engine/dialogue-lines.ts';
 import {
   abandonRequest,
   closingWaited,
@@ -34,12 +31,14 @@ import {
 } from './engine/ending.ts';
 import { dropExtraction, takeExtracted } from './engine/extraction.ts';
 import { handOver } from './engine/hand-over.ts';
+import { collectionIn, noteLostDigits } from './engine/hidden-digits.ts';
 import { addCallerText, lastSpoken, setHeard } from './engine/history.ts';
+import { languageOf } from './engine/language.ts';
 import { enterNode } from './engine/node-transition.ts';
 import type { CallerTurnEvent, DialoguePolicyHandler } from './engine/policy.ts';
 import { resumeDialogue } from './engine/resuming.ts';
 import { type DialogueState, INITIAL_STATE, type ValueDetail } from './engine/state.ts';
-import { currentNode, rendered, type Step, say, type Wording, wait } from './engine/step.ts';
+import { type AgentParts, currentNode, rendered, type Step, say, wait } from './engine/step.ts';
 import { isUnsaid, replaceUnsaid } from './engine/unsaid.ts';
 import {
   explainOutage,
@@ -48,47 +47,38 @@ import {
   waitLines,
   waitOn,
 } from './engine/waiting.ts';
-import type { Graph, GraphNode } from './graph/graph.ts';
+import type { Graph } from './graph/graph.ts';
+import { delayOver, restartDelays } from './llm/delayed-messages.ts';
+import { awaitDigitsIfHeard } from './llm/digit-collection.ts';
 import { handleLlmFailure, handleLlmResponse, replaceWordless } from './llm/llm-answer.ts';
 import { llmPolicy } from './llm/llm-policy.ts';
-import { interruptTools, toolResponded, transferFailed } from './llm/tool-calls.ts';
+import {
+  digitsEntered,
+  digitsOverdue,
+  interruptTools,
+  toolResponded,
+  transferFailed,
+} from './llm/tool-calls.ts';
 import { transferIfHeard, transferred } from './llm/tool-transfer.ts';
 import { scriptedPolicy } from './scripted/scripted-policy.ts';
-import { NO_TOOLS, type NodeTools } from './tools/offered-functions.ts';
 
+export type { AgentOptions } from './engine/agent-parts.ts';
 export type { DialogueState } from './engine/state.ts';
-
-/** Words of the dictionary setting that are passed to recognisers. */
-const BOOST_MAX = 100;
 
 const UNINTELLIGIBLE = '(The caller said something that could not be understood.)';
 
 /** The year 9999: later times have no four-digit year. */
 const MOMENT_MAX = 253_370_764_800_000;
 
-export interface DialogueEngineOptions {
-  graph: Graph;
-  policy: DialoguePolicy;
-  settings: Pick<WorkflowConfigurations, 'dictionary'> &
-    Partial<
-      Pick<
-        WorkflowConfigurations,
-        | 'agent_language'
-        | 'filler_phrases'
-        | 'fault_transfer_enabled'
-        | 'fault_transfer_destination'
-      >
-    >;
+export interface DialogueEngineOptions extends AgentOptions {
+  /** Agents to which the conversation may be transferred, by uuid; `null` is the one with which it begins. Default: none. */
+  agents?: ReadonlyMap<string, AgentOptions | null>;
   /** What to do when no person answers. Default: the agent talks to whatever has answered. */
   answerHandling?: AnswerHandling | undefined;
   /** Finds clips. Default: there are none, and texts are spoken in their place. */
   clips?: FindClip;
-  /** Functions of nodes for the model in addition to their edges. Default: none. */
-  tools?: NodeTools;
-  /** The engine's own lines. Default: English. */
-  lines?: Partial<DialogueLines>;
-  /** Whether the voice speaks Latin letters only: nodes of other scripts have English lines. Default: false. */
-  isLatinOnly?: boolean;
+  /** Whether the conversation is in writing. Default: it is spoken. */
+  isWritten?: boolean;
 }
 
 export interface DialogueSummary {
@@ -119,67 +109,52 @@ export interface DialogueEngine {
 }
 
 export function createEngine(options: DialogueEngineOptions): DialogueEngine {
-  const { graph, policy, settings, lines, clips = NO_CLIPS, tools = NO_TOOLS } = options;
-  const speaker: DialoguePolicyHandler = policy === 'model' ? llmPolicy : scriptedPolicy;
-  const boost = settings.dictionary
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '')
-    .slice(0, BOOST_MAX);
-  const waitPhrases = settings.filler_phrases ?? [];
-  const all = { ...ENGLISH_LINES, ...lines };
-  const faultTransfer = {
-    isEnabled: settings.fault_transfer_enabled ?? false,
-    destination: settings.fault_transfer_destination ?? '',
+  const { answerHandling, clips = NO_CLIPS, isWritten = false } = options;
+  const first = agentParts(options, null);
+  const agents = new Map(
+    [...(options.agents ?? [])].map(([uuid, other]) => [
+      uuid,
+      other === null ? first : agentParts(other, uuid),
+    ]),
+  );
+  const agentOf = (id: string | null): AgentParts | undefined =>
+    id === null ? first : agents.get(id);
+  const partsOf = ({ agent }: DialogueState): AgentParts => agentOf(agent?.id ?? null) ?? first;
+  const graphOf = (id: string | null): Graph | undefined => agentOf(id)?.graph;
+  const fixed = { agents, graphOf, arrive, answerHandling, clips, isWritten };
+  const stepOf = (state: DialogueState, { at, isCallerSpeaking = false }: StepTimes): Step => {
+    const parts = partsOf(state);
+    const wording = parts.wordingOf(currentNode({ graph: parts.graph, state }), state.language);
+    return { ...fixed, ...parts, ...wording, at, isCallerSpeaking, state, actions: [] };
   };
-  const wordingOf = wordings({ lines: all, waitPhrases, isAgentLanguage: true }, options);
-  const { answerHandling } = options;
-  const fixed = {
-    graph,
-    policy,
-    boost,
-    faultTransfer,
-    answerHandling,
-    clips,
-    tools,
-    wordingOf,
-  };
-  const wordingAt = ({ nodeId }: DialogueState): Wording =>
-    wordingOf((nodeId === null ? undefined : graph.nodes.get(nodeId)) ?? graph.start);
   return {
     initial: INITIAL_STATE,
     step(state, event) {
       if (state.phase === 'ended') return { state, actions: [] };
-      const step: Step = {
-        ...fixed,
-        ...wordingAt(state),
+      const { isCallerSpeaking } = event;
+      const step = stepOf(structuredClone(state), {
         at: moment(event.at),
-        isCallerSpeaking: event.isCallerSpeaking === true,
-        state: structuredClone(state),
-        actions: [],
-      };
-      take(step, speaker, event);
+        ...(isCallerSpeaking !== undefined && { isCallerSpeaking }),
+      });
+      take(step, event);
       return { state: step.state, actions: step.actions };
     },
-    summarize: (state) => summaryOf(graph, state),
-    waitLines: (state) => {
-      const idle = { at: 0, isCallerSpeaking: false, state, actions: [] };
-      return waitLines({ ...fixed, ...wordingAt(state), ...idle });
-    },
+    summarize: (state) => summaryOf(partsOf(state).graph, state),
+    waitLines: (state) => waitLines(stepOf(state, { at: 0 })),
   };
 }
 
-/** The wording of each node: in the agent's language the author's words and the engine's lines, in other languages only
- *  the engine's lines. */
-function wordings(
-  own: Wording,
-  { settings: { agent_language: agentLanguage }, isLatinOnly }: DialogueEngineOptions,
-): (node: GraphNode) => Wording {
-  return ({ language }) => {
-    if (language === undefined) return own;
-    if (agentLanguage !== undefined && isSameLanguage(language, agentLanguage)) return own;
-    return { lines: linesFor(language, isLatinOnly), waitPhrases: [], isAgentLanguage: false };
-  };
+type StepTimes = Pick<Step, 'at'> & Partial<Pick<Step, 'isCallerSpeaking'>>;
+
+/** The policy of the current agent. */
+function policyOf({ policy }: Step): DialoguePolicyHandler {
+  return policy === 'model' ? llmPolicy : scriptedPolicy;
+}
+
+/** Has the agent to which the caller was transferred speak. */
+function arrive(step: Step, greets: boolean): void {
+  if (greets) policyOf(step).start(step, greetingOf(step, { isOverridable: false }));
+  else policyOf(step).takeOver(step);
 }
 
 /** A valid time for any event. */
@@ -187,22 +162,22 @@ function moment(at: number): number {
   return Number.isFinite(at) ? Math.min(Math.max(at, 0), MOMENT_MAX) : 0;
 }
 
-function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): void {
+function take(step: Step, event: DialogueEvent): void {
   switch (event.type) {
     case 'started':
-      begin(step, policy, event.initialContext);
+      begin(step, event.initialContext);
       break;
     case 'waited':
-      waited(step, policy, event.waitId);
+      waited(step, event.waitId);
       break;
     case 'answered':
-      answered(step, policy, event);
+      answered(step, policyOf(step), event);
       break;
     case 'caller-turn':
-      callerTurn(step, policy, event);
+      callerTurn(step, event);
       break;
     case 'utterance-finished':
-      utteranceFinished(step, policy, event);
+      utteranceFinished(step, event);
       break;
     case 'model-answered':
     case 'model-failed':
@@ -231,16 +206,16 @@ function take(step: Step, policy: DialoguePolicyHandler, event: DialogueEvent): 
       explainOutage(step);
       break;
     case 'keys-only':
-      offerKeys(step, policy);
+      offerKeys(step);
       break;
     case 'recognition-restored':
       delete step.state.keysOnly;
       break;
     case 'resumed':
-      resume(step, policy);
+      resume(step);
       break;
     case 'idle':
-      idle(step, policy);
+      idle(step);
       break;
     case 'ending-soon':
       announceEnd(step, event.text);
@@ -263,11 +238,7 @@ function modelReplied(
   endIfHeard(step);
 }
 
-function begin(
-  step: Step,
-  policy: DialoguePolicyHandler,
-  initialContext: Record<string, unknown>,
-): void {
+function begin(step: Step, initialContext: Record<string, unknown>): void {
   const { state, graph } = step;
   if (state.phase !== 'before') return;
   state.initialContext = structuredClone(initialContext);
@@ -275,27 +246,30 @@ function begin(
     state.phase = 'delayed';
     state.waits.opening = wait(step, graph.opening.delayMs);
   } else {
-    open(step, policy);
+    open(step);
   }
 }
 
-function open(step: Step, policy: DialoguePolicyHandler): void {
+function open(step: Step): void {
   step.state.phase = 'talking';
   enterNode(step, step.graph.start);
-  policy.start(step, greetingOf(step));
-  if (step.state.keysOnly === true) policy.offerKeys(step);
+  policyOf(step).start(step, greetingOf(step));
+  if (step.state.keysOnly === true) policyOf(step).offerKeys(step);
 }
 
-function waited(step: Step, policy: DialoguePolicyHandler, waitId: number): void {
+function waited(step: Step, waitId: number): void {
   const { phase, waits } = step.state;
-  if (phase === 'delayed' && waitId === waits.opening) open(step, policy);
+  if (phase === 'delayed' && waitId === waits.opening) open(step);
   else if (phase === 'closing' && waitId === waits.closing) closingWaited(step);
   else if (phase === 'ending' && waitId === waits.extraction) endDialogue(step);
   else if (waitId === waits.announcement) transferIfHeard(step, { isOverdue: true });
-  else if (phase === 'talking') answeringWaited(step, waitId);
+  else if (!answeringWaited(step, waitId)) {
+    delayOver(step, waitId);
+    digitsOverdue(step, waitId);
+  }
 }
 
-function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnEvent): void {
+function callerTurn(step: Step, turn: CallerTurnEvent): void {
   const { state } = step;
   if (state.phase === 'before') return;
   const text = turn.text.trim();
@@ -314,16 +288,18 @@ function callerTurn(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnE
   delete state.patience;
   state.waitLines = 0;
   state.scripted.moves = 0;
-  if (!isAnsweredByMachine(state) && !isGreetedAlready(step, turn)) replyTo(step, policy, turn);
+  if (isAnsweredByMachine(state) || isGreetedAlready(step, turn)) return;
+  answerTurn(step, turn);
 }
 
-function replyTo(step: Step, policy: DialoguePolicyHandler, turn: CallerTurnEvent): void {
-  const { state } = step;
-  if (state.phase === 'delayed') open(step, policy);
+function answerTurn(step: Step, turn: CallerTurnEvent): void {
+  const { phase, tools } = step.state;
+  if (phase === 'delayed') open(step);
+  else if (collectionIn(step.state) !== undefined) digitsEntered(step, turn);
   // While tools run, the caller gets no answer: the model sees the caller's words together with the results.
-  else if (state.phase === 'talking' && state.tools === null) {
-    if (hasCutGreeting(step, turn)) policy.start(step, greetingOf(step));
-    else policy.callerTurn(step, turn);
+  else if (phase === 'talking' && tools === null) {
+    if (hasCutGreeting(step, turn)) policyOf(step).start(step, greetingOf(step));
+    else policyOf(step).callerTurn(step, turn);
   }
 }
 
@@ -335,12 +311,13 @@ function hasCutGreeting(step: Step, turn: CallerTurnEvent): boolean {
   }
   const [opening, ...others] = state.history.filter(({ role }) => role === 'assistant');
   if (opening?.role !== 'assistant' || others.length > 0 || !opening.interrupted) return false;
-  return isGreeting(turn.text, currentNode(step).language);
+  return isGreeting(turn.text, languageOf(step));
 }
 
 function noteCallerTurn({ state }: Step, turn: CallerTurnEvent, text: string): void {
   state.turns += 1;
-  addCallerText(state, notedText(turn, text));
+  // Keys that a tool collects are its result.
+  if (collectionIn(state) === undefined) addCallerText(state, notedText(turn, text));
 }
 
 /** Text for the history, which has no rejected words. */
@@ -349,19 +326,18 @@ function notedText({ source, confidence }: CallerTurnEvent, text: string): strin
   return source === 'speech' && trustIn(confidence) === 'reject' ? UNINTELLIGIBLE : text;
 }
 
-function offerKeys(step: Step, policy: DialoguePolicyHandler): void {
+function offerKeys(step: Step): void {
   const { state } = step;
   if (state.keysOnly === true) return;
   state.keysOnly = true;
   if (state.phase !== 'talking') return;
   // A model needs words: keys alone do not suffice.
   if (step.policy === 'model' && handOver(step, 'recognition')) return;
-  policy.offerKeys(step);
+  policyOf(step).offerKeys(step);
 }
 
 function utteranceFinished(
   step: Step,
-  policy: DialoguePolicyHandler,
   event: Extract<DialogueEvent, { type: 'utterance-finished' }>,
 ): void {
   const { state } = step;
@@ -377,24 +353,27 @@ function utteranceFinished(
   const cutOff = interrupted && heardText.trim() !== '';
   if (cutOff && state.request?.utteranceId === utteranceId) abandonRequest(step);
   const isTalking = state.phase === 'talking' && !isAnsweredByMachine(state);
-  if (isTalking) policy.heard(step, utteranceId);
+  if (isTalking) policyOf(step).heard(step, utteranceId);
+  restartDelays(step);
+  awaitDigitsIfHeard(step);
   transferIfHeard(step);
   endIfHeard(step, { isInterrupted: interrupted });
 }
 
-function resume(step: Step, policy: DialoguePolicyHandler): void {
+function resume(step: Step): void {
   const { phase } = step.state;
   if (phase === 'before') return;
   if (phase === 'delayed') {
-    open(step, policy);
+    open(step);
     return;
   }
   if (resumeAnswering(step)) return;
   const lost = resumeDialogue(step);
-  if (lost !== undefined && !interruptTools(step)) policy.resume(step, lost);
+  noteLostDigits(step.state);
+  if (lost !== undefined && !interruptTools(step)) policyOf(step).resume(step, lost);
 }
 
-function idle(step: Step, policy: DialoguePolicyHandler): void {
+function idle(step: Step): void {
   const { state } = step;
   if (state.phase === 'closing') startFarewell(step);
   if (state.phase !== 'talking' || state.request !== null || state.tools !== null) return;
@@ -402,10 +381,10 @@ function idle(step: Step, policy: DialoguePolicyHandler): void {
   if (waitOn(step)) return;
   state.idles += 1;
   if (state.idles === 1 && !hasTakenLeave(step)) {
-    policy.askIfPresent(step);
+    policyOf(step).askIfPresent(step);
     return;
   }
-  if (state.idles > 1) policy.sayGoodbye(step);
+  if (state.idles > 1) policyOf(step).sayGoodbye(step);
   startClosing(step, 'user_idle_max_duration_exceeded', { isWithdrawable: true });
 }
 

@@ -45,6 +45,28 @@ describe('keys', () => {
     expect(keys.tick(9_000)).toBeUndefined();
   });
 
+  it('are an entry after the pause that is expected', () => {
+    const keys = new DigitCollector();
+    keys.expect(expecting({ countMax: 9, terminator: '#', pauseMs: 5_000 }));
+    keys.push('4', 0);
+    expect(keys.tick(4_980)).toBeUndefined();
+    expect(keys.tick(5_000)?.text).toBe('4');
+    keys.expect(expecting());
+    keys.push('1', 6_000);
+  });
+
+  it('may have their terminator behind an entry that was complete by its count', () => {
+    const keys = new DigitCollector();
+    keys.expect(expecting({ countMax: 2, terminator: '#' }));
+    expect(keys.isBelated('#', 0)).toBe(false);
+    keys.push('4', 0);
+    expect(keys.isBelated('#', 50)).toBe(false);
+    keys.push('2', 100);
+    keys.expect(expecting());
+    expect([keys.isBelated('#', 3_000), keys.isBelated('1', 200)]).toEqual([true, false]);
+    expect(keys.isBelated('#', 3_200)).toBe(false);
+  });
+
   it('are one each in a menu', () => {
     const keys = new DigitCollector();
     keys.expect(expecting());

@@ -6,7 +6,7 @@ import { llmServices, sttServices, ttsServices } from '../../src/model/speech-se
 import { ServiceCache } from '../../src/speech/service/service-cache.ts';
 import { CircuitBreaker } from '../../src/speech/service/service-circuit-breaker.ts';
 import { type FaultKind, ServiceFault } from '../../src/speech/service/service-fault.ts';
-import { nodeSpeechOf } from '../../src/speech/speech-plan.ts';
+import { speechAt } from '../../src/speech/speech-plan.ts';
 import type { NodeSettings, SpeechServices } from '../../src/speech/speech-services.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { openedServices } from './opened-services.ts';
@@ -34,10 +34,10 @@ describe('the plan of an agent with services of single nodes', () => {
     const german = { ...english, stt: [stt('de')], tts: [tts('B')], language: 'de' };
     const { plan, faults } = planned(english, { one: english, two: german, three: german });
     expect([...(plan.nodes?.keys() ?? [])]).toEqual(['two', 'three']);
-    expect(nodeSpeechOf(plan, 'one')).toBe(plan);
-    expect(nodeSpeechOf(plan, null)).toBe(plan);
-    const two = nodeSpeechOf(plan, 'two');
-    expect(nodeSpeechOf(plan, 'three')).toBe(two);
+    expect(speechAt(plan, { nodeId: 'one' })).toBe(plan);
+    expect(speechAt(plan, { nodeId: null })).toBe(plan);
+    const two = speechAt(plan, { nodeId: 'two' });
+    expect(speechAt(plan, { nodeId: 'three' })).toBe(two);
     expect(two).toMatchObject({ sttList: 1, language: 'de' });
     expect(two.tts).not.toBe(plan.tts);
     expect(two.llm).toBe(plan.llm);
@@ -48,13 +48,13 @@ describe('the plan of an agent with services of single nodes', () => {
     const german = { ...english, stt: [stt('multi')], language: 'de-AT' };
     const { plan } = planned(english, { two: german, three: { ...english, stt: [stt('multi')] } });
     expect([plan.language, plan.wordsLanguage]).toEqual([undefined, 'en']);
-    expect(nodeSpeechOf(plan, 'two').wordsLanguage).toBe('de-AT');
-    expect(nodeSpeechOf(plan, 'three').wordsLanguage).toBeUndefined();
+    expect(speechAt(plan, { nodeId: 'two' }).wordsLanguage).toBe('de-AT');
+    expect(speechAt(plan, { nodeId: 'three' }).wordsLanguage).toBeUndefined();
   });
 
   it('changes the model alone where only that differs', () => {
     const { plan } = planned(english, { two: { ...english, llm: [llm('gpt-5-mini')] } });
-    const two = nodeSpeechOf(plan, 'two');
+    const two = speechAt(plan, { nodeId: 'two' });
     expect([two.llm?.model, two.sttList, two.tts === plan.tts]).toEqual(['gpt-5-mini', 0, true]);
   });
 
@@ -67,16 +67,16 @@ describe('the plan of an agent with services of single nodes', () => {
       true,
       'slt',
     ]);
-    expect(nodeSpeechOf(plan, 'two')).toMatchObject({ tts: gateway.tts, voice: 'rms' });
+    expect(speechAt(plan, { nodeId: 'two' })).toMatchObject({ tts: gateway.tts, voice: 'rms' });
   });
 
   it('is led by one policy: no node has a model in a scripted call, every node has one in another', () => {
     const none: NodeSettings = { stt: [], tts: [], llm: [] };
     const modelled = { ...none, llm: [llm('gpt-5')] };
     const scripted = planned(none, { two: { ...modelled, language: 'en' } });
-    expect(nodeSpeechOf(scripted.plan, 'two').llm).toBeUndefined();
+    expect(speechAt(scripted.plan, { nodeId: 'two' }).llm).toBeUndefined();
     const led = planned(modelled, { two: none });
-    expect(nodeSpeechOf(led.plan, 'two').llm).toBe(led.plan.llm);
+    expect(speechAt(led.plan, { nodeId: 'two' }).llm).toBe(led.plan.llm);
   });
 
   it('has so many different services at most: further nodes use those of the first', () => {
@@ -88,7 +88,7 @@ describe('the plan of an agent with services of single nodes', () => {
     );
     const { plan, faults } = planned(english, nodes);
     expect(plan.nodes?.size).toBe(NODE_SERVICES_MAX - 1);
-    expect(nodeSpeechOf(plan, `n${NODE_SERVICES_MAX}`)).toBe(plan);
+    expect(speechAt(plan, { nodeId: `n${NODE_SERVICES_MAX}` })).toBe(plan);
     expect(faults).toMatchObject([{ code: 'SPEECH_SETTINGS_INVALID', facts: { section: 'tts' } }]);
   });
 

@@ -41,6 +41,7 @@ export class Conversation {
       tools?: NodeTools;
       settings?: Partial<DialogueEngineOptions['settings']>;
       answerHandling?: DialogueEngineOptions['answerHandling'];
+      more?: Partial<DialogueEngineOptions>;
     } = {},
   ) {
     this.engine = createEngine({
@@ -51,6 +52,7 @@ export class Conversation {
       lines: options.lines ?? {},
       clips: options.clips ?? NO_CLIPS,
       tools: options.tools ?? NO_TOOLS,
+      ...options.more,
     });
     this.state = this.engine.initial;
   }

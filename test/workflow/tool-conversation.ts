@@ -84,14 +84,16 @@ export class ToolConversation extends Conversation {
       tools = TOOLS,
       types = toolTypes,
       settings = {},
+      more = {},
     }: {
       tools?: Tool[];
       types?: readonly ToolType[];
       settings?: Partial<DialogueEngineOptions['settings']>;
+      more?: Partial<DialogueEngineOptions>;
     } = {},
   ) {
     const { offered } = offeredFunctions(parseGraph(content).nodes.values(), tools, types);
-    super(content, 'model', { tools: offered, settings });
+    super(content, 'model', { tools: offered, settings, more });
     this.start(initialContext).heard().caller('please');
   }
 

@@ -7,6 +7,7 @@ import { turns } from '../../metrics/metrics.ts';
 import type { CallEvent, CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { Run } from '../../model/run.ts';
+import { placeKey } from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { DialogueEvent } from '../../workflow/engine/dialogue-events.ts';
 import type { DialogueEngine, DialogueState } from '../../workflow/engine.ts';
@@ -19,6 +20,7 @@ import {
 } from '../session/dialogue/dialogue-runner.ts';
 import type { GenerationSink } from '../session/dialogue/generation.ts';
 import { modelOfNode } from '../session/dialogue/node-model.ts';
+import { placeIn } from '../session/dialogue/speech-place.ts';
 import type { ToolRequestDeps } from '../session/dialogue/tool-request.ts';
 import { failedTransfer } from '../session/dialogue/tool-runner.ts';
 import type { PlannedModels } from '../start/setup/call-services.ts';
@@ -112,7 +114,10 @@ class Turn {
       record: this.#record,
       organizationId: run.organizationId,
       workflowId: run.workflowId,
-      llm: modelOfNode(models, () => models.nodes?.get(this.#record.place.nodeId ?? '') ?? models),
+      llm: modelOfNode(models, () => {
+        const { agent, nodeId } = placeIn(this.#dialogue.state);
+        return models.nodes?.get(placeKey({ agent, nodeId })) ?? models;
+      }),
       toolRequests,
       clock,
       log,

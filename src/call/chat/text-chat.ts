@@ -135,7 +135,8 @@ export class TextChats implements TextChatService {
       ...version.templateContextVariables,
       ...withoutReserved(wanted.initialContext),
     };
-    const plan = await this.#deps.planner.plan({ organizationId, initialContext }, version);
+    const of = { organizationId, workflowId: workflow.id, initialContext };
+    const plan = await this.#deps.planner.plan(of, version);
     const run = {
       organizationId,
       workflowId: workflow.id,

@@ -23,6 +23,7 @@ import type { ConnectServices } from '../media/connect-services.ts';
 import { resumedCallOf } from '../session/resumed-call.ts';
 import type { ProviderCall } from '../start/call-confirmation.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
+import { agentVersionsIn } from '../start/setup/plan-agents.ts';
 import type { UnconnectedCall } from './closing/unconnected-calls.ts';
 import { type ClosingCause, closeOrphanedRuns, type OrphanedRunsDeps } from './crash-recovery.ts';
 
@@ -270,7 +271,11 @@ export class CallResumptions {
       log.warn(facts, 'call is too old to go on, or went on too often');
       return undefined;
     }
-    const planned = await connect.planner.plan({ ...call, planned: { fetchUntilMs: 0 } });
+    const planned = await connect.planner.plan({
+      ...call,
+      agents: agentVersionsIn(runLog.events),
+      planned: { fetchUntilMs: 0 },
+    });
     const times = { recordedMs: undefined, now: clock.now() };
     const resumed = resumedCallOf(planned, runLog.events, times);
     if ('why' in resumed) {

@@ -6,6 +6,7 @@ import type { InputBound, StoredInput } from '../../model/engine-input.ts';
 import { isObject } from '../../std/json.ts';
 import { jsonText } from '../../store/db/column-values.ts';
 import type { DialogueAction, DialogueEvent } from '../../workflow/engine/dialogue-events.ts';
+import { hiddenVerdict } from '../../workflow/engine/hidden-digits.ts';
 import type { DialogueState } from '../../workflow/engine.ts';
 
 /** Limits of the inputs of one run. An input is at most an initial context (RUN_CONTEXT_LIMITS); everything else is far
@@ -60,7 +61,9 @@ export class EngineInputs {
     const mark = event.isCallerSpeaking === true ? ({ isCallerSpeaking: true } as const) : {};
     if (noted !== undefined) {
       const isCounted = this.#counts(event.type, 0, at);
-      this.#append(isCounted ? { ...noted, input: mark } : noted, at);
+      const digits = hiddenVerdict(before, event);
+      const input = { ...mark, ...(digits && { digits }) };
+      this.#append(isCounted ? { ...noted, input } : noted, at);
       return;
     }
     const input = this.#stored(event, before, actions);

@@ -104,6 +104,21 @@ function itemOf(body: CallEventBody, originAt: number): Item | undefined {
           allow_interrupt: body.allowInterrupt,
         },
       };
+    case 'agent.entered':
+      return {
+        type: 'rtf-agent-transition',
+        payload: {
+          agent_name: body.agentName,
+          previous_agent_name: body.previousAgentName,
+          workflow_id: body.workflowId,
+          reason: body.reason ?? null,
+        },
+      };
+    case 'language.switched':
+      return {
+        type: 'rtf-language-switched',
+        payload: { language: body.language, previous_language: body.previous },
+      };
     case 'turn.latency':
       return {
         type: 'rtf-latency-measured',

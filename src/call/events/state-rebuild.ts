@@ -39,6 +39,8 @@ export interface RebuiltState {
 /** The engine's own facts. */
 const OF_ENGINE: ReadonlySet<CallEventBody['type']> = new Set([
   'node.entered',
+  'agent.entered',
+  'language.switched',
   'variables.extracted',
   'function.called',
   'function.returned',

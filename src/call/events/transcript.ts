@@ -32,9 +32,18 @@ function spanOf(body: CallEventBody) {
   return { text: body.text, ...body.muted, role: 'user' as const };
 }
 
+/** Lines for changes of the agent. */
+function agentLines(events: readonly CallEvent[]) {
+  return events.flatMap(({ at, body }) => {
+    if (body.type !== 'agent.entered') return [];
+    const text = `transferred from the agent ${body.previousAgentName} to the agent ${body.agentName}`;
+    return [{ role: 'system', text, startAt: at, endAt: at }];
+  });
+}
+
 /** The transcript file. `withEnds` writes `[start -> end]`. Ends with a newline unless empty. */
 export function transcriptText(events: readonly CallEvent[], withEnds: boolean): string {
-  return [...transcriptLines(events), ...heldLines(events)]
+  return [...transcriptLines(events), ...heldLines(events), ...agentLines(events)]
     .sort((a, b) => a.startAt - b.startAt)
     .map(({ role, text, startAt, endAt }) => {
       const span = withEnds ? `${stamp(startAt)} -> ${stamp(endAt)}` : stamp(startAt);

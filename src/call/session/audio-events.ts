@@ -8,6 +8,12 @@ import { trustIn } from '../../model/word-trust.ts';
 import type { AnswerVerdict } from '../../pipeline/answer/answer-verdict.ts';
 import type { CallAudioEvent, UtteranceReport } from '../../pipeline/call-audio-event.ts';
 import type { CallerTurn } from '../../pipeline/turn/turn-event.ts';
+import {
+  HIDDEN,
+  hiddenKeys,
+  hiddenWords,
+  hidesDigits,
+} from '../../workflow/engine/hidden-digits.ts';
 import type { IdleTimer } from './dialogue/call-timers.ts';
 import type { DialogueRunner } from './dialogue/dialogue-runner.ts';
 import type { InterimWords, MuteState } from './live-reports.ts';
@@ -19,6 +25,8 @@ export interface AudioEventTargets {
   idle: IdleTimer;
   mute: MuteState;
   interim: InterimWords;
+  /** Whether digits of the caller must not be written down. */
+  isHidden: () => boolean;
   onAnswered: (verdict: AnswerVerdict) => void;
   /** Called at a fault of ours: the call cannot go on. */
   onBroken: (error: unknown) => void;
@@ -34,7 +42,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       idle.reset();
       break;
     case 'partial':
-      targets.interim.partial(event.text);
+      if (!targets.isHidden()) targets.interim.partial(event.text);
       break;
     case 'early-end':
       targets.dialogue.speculate(event);
@@ -50,7 +58,7 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       break;
     case 'late-turn':
       countTurn(targets, event.turn);
-      record.note(record.turnEntry(event.turn));
+      record.note(record.turnEntry(shownTurn(targets, event.turn)));
       break;
     case 'last-turn':
       countTurn(targets, event.turn);
@@ -73,11 +81,11 @@ export function handleAudioEvent(targets: AudioEventTargets, event: CallAudioEve
       break;
     case 'backchannel':
       targets.interim.drop();
-      record.note(backchannelOf(event, record));
+      record.note(backchannelOf({ ...event, text: shownText(targets, event.text) }, record));
       break;
     case 'digit':
       idle.reset();
-      record.note({ type: 'dtmf', digit: event.digit });
+      record.note({ type: 'dtmf', digit: targets.isHidden() ? HIDDEN : event.digit });
       break;
     case 'utterance-started':
       record.answered(event.facts);
@@ -115,10 +123,28 @@ function countTurn({ interim }: AudioEventTargets, turn: CallerTurn): void {
   turns.inc({ source: turn.source });
 }
 
-function dispatchTurn({ dialogue, record }: AudioEventTargets, turn: CallerTurn): void {
-  const { text, confidence, source } = turn;
-  const event = { type: 'caller-turn', text, confidence, source } as const;
-  dialogue.dispatchNoted(event, record.turnEntry(turn));
+/** The turn as it may be written down. */
+function shownTurn(targets: AudioEventTargets, turn: CallerTurn): CallerTurn {
+  const { source, text } = turn;
+  if (source === 'speech') return { ...turn, text: shownText(targets, text) };
+  return targets.isHidden() ? { ...turn, text: hiddenKeys(text) } : turn;
+}
+
+function shownText({ isHidden }: AudioEventTargets, text: string): string {
+  return isHidden() ? hiddenWords(text) : text;
+}
+
+function dispatchTurn(targets: AudioEventTargets, turn: CallerTurn): void {
+  const { dialogue, record } = targets;
+  const shown = shownTurn(targets, turn);
+  const { confidence, source } = turn;
+  // The engine gets the keys that it hides, and otherwise what the log has: a replay comes to the same state.
+  const isCollected = source === 'dtmf' && hidesDigits(dialogue.state);
+  const { text } = isCollected ? turn : shown;
+  dialogue.dispatchNoted(
+    { type: 'caller-turn', text, confidence, source },
+    record.turnEntry(shown),
+  );
 }
 
 function callerTurn(targets: AudioEventTargets, turn: CallerTurn): void {
@@ -126,7 +152,7 @@ function callerTurn(targets: AudioEventTargets, turn: CallerTurn): void {
   idle.reset();
   countTurn(targets, turn);
   record.callerTurn(turn);
-  log.debug({ 'pii.text': turn.text, source: turn.source }, 'caller turn');
+  log.debug({ 'pii.text': shownTurn(targets, turn).text, source: turn.source }, 'caller turn');
   dispatchTurn(targets, turn);
   // The speculative answer for this turn is in use, or has no use.
   dialogue.withdraw();

@@ -4,6 +4,7 @@
 
 import type { Clock, Timer } from '../../std/clock.ts';
 import { wordSpans } from '../../std/text/unspaced-text.ts';
+import { collectionIn } from '../../workflow/engine/hidden-digits.ts';
 import type { DialogueState } from '../../workflow/engine.ts';
 import type { RunLog } from '../events/event-log.ts';
 import type { LiveType } from '../events/live-watchers.ts';
@@ -36,7 +37,8 @@ export class MuteState {
   }: Pick<DialogueState, 'phase' | 'tools' | 'isWithdrawable'>): void {
     const isOpen =
       phase === 'talking' || phase === 'delayed' || (phase === 'closing' && isWithdrawable);
-    this.#unanswered = !isOpen || tools !== null;
+    const isEntering = collectionIn({ tools }) !== undefined;
+    this.#unanswered = !isOpen || (tools !== null && !isEntering);
     this.#settle();
   }
 

@@ -5,6 +5,7 @@ import type { EndReason } from '../../model/end-reason.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import type { Clock } from '../../std/clock.ts';
 import { isFinal } from '../../workflow/engine/ending.ts';
+import { hidesDigits } from '../../workflow/engine/hidden-digits.ts';
 import type { DialogueState } from '../../workflow/engine.ts';
 import type { CallPlan } from '../start/setup/call-plan.ts';
 import { CallTransfer } from '../transfer/call-transfer.ts';
@@ -66,7 +67,7 @@ export function phoneMedium(options: PhoneMediumOptions): DialogueMedium {
     hush: () => audio()?.stop(),
     press: (digits) => void audio()?.press(digits),
     expect: (expectation) => audio()?.expect(expectation),
-    entered: (nodeId) => services.enter(nodeId),
+    moved: (to) => services.moveTo(to),
     transfer: (action, signal) => transfer.transfer(action, signal),
     end: options.end,
     isCallerSpeaking: () => {
@@ -76,6 +77,7 @@ export function phoneMedium(options: PhoneMediumOptions): DialogueMedium {
     },
     onStepped: (stepped) => {
       mute.follow(stepped);
+      audio()?.hideCaller(hidesDigits(stepped));
       if (isFinal(stepped)) speech.keepAnswer();
       wait.note();
     },

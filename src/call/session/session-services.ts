@@ -8,7 +8,12 @@ import { CallAudio } from '../../pipeline/call-audio.ts';
 import type { CallAudioEvent } from '../../pipeline/call-audio-event.ts';
 import type { ContinuedRecording, RecordingFile } from '../../pipeline/recorder.ts';
 import { defaultTuning, type TurnTuning } from '../../pipeline/turn/turn-tuning.ts';
-import { type NodeSpeech, nodeSpeechOf, type SpeechPlan } from '../../speech/speech-plan.ts';
+import {
+  type NodeSpeech,
+  type SpeechPlace,
+  type SpeechPlan,
+  speechAt,
+} from '../../speech/speech-plan.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { MediaSession, MediaStart } from '../../telephony/provider/media-session.ts';
 import { answerTuningOf } from '../start/setup/answering-machine.ts';
@@ -87,6 +92,7 @@ export class CurrentServices {
   readonly llm: NodeSpeech['llm'];
   readonly #plan: SpeechPlan;
   readonly #options: CurrentServicesOptions;
+  #place: SpeechPlace = { nodeId: null };
   #current: NodeSpeech;
 
   constructor(plan: SpeechPlan, options: CurrentServicesOptions) {
@@ -123,9 +129,11 @@ export class CurrentServices {
     };
   }
 
-  /** Enters a node: what is said from then on belongs to it. */
-  enter(nodeId: string): void {
-    const next = nodeSpeechOf(this.#plan, nodeId);
+  /** Goes to another place: what is said from then on belongs to it. Of another agent, its first node follows. */
+  moveTo(to: Partial<SpeechPlace>): void {
+    this.#place = { ...this.#place, ...to };
+    if ('agent' in to && to.nodeId === undefined) return;
+    const next = speechAt(this.#plan, this.#place);
     if (next === this.#current) return;
     const { record, audio, onChanged } = this.#options;
     this.#current = next;

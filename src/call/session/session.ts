@@ -17,6 +17,7 @@ import type {
   MediaSession,
   MediaStart,
 } from '../../telephony/provider/media-session.ts';
+import { hidesDigits } from '../../workflow/engine/hidden-digits.ts';
 import type { EndedBy } from '../end/closing/run-closing.ts';
 import { EngineInputs } from '../events/engine-inputs.ts';
 import type { RunLog } from '../events/event-log.ts';
@@ -28,6 +29,7 @@ import { CallSuspension } from './call-suspension.ts';
 import { closeSession, leaveSession } from './close-session.ts';
 import { CallTimers, guardedClock, IdleTimer, limitDuration } from './dialogue/call-timers.ts';
 import { DialogueRunner } from './dialogue/dialogue-runner.ts';
+import { placeIn } from './dialogue/speech-place.ts';
 import { InterimWords, MuteState } from './live-reports.ts';
 import { phoneMedium } from './phone-medium.ts';
 import { isUnderWay, placeOf, type ResumedCall, resumedEntry } from './resumed-call.ts';
@@ -319,6 +321,7 @@ export class CallSession {
       idle: this.#idle,
       mute: this.#mute,
       interim: this.#interim,
+      isHidden: () => this.#audio?.hidesCaller === true || hidesDigits(this.#dialogue.state),
       onAnswered: (verdict) => this.#answered(verdict),
       onBroken: (error) => this.#fail(error, 'unexpected_error'),
       log: this.#log,
@@ -399,7 +402,7 @@ export class CallSession {
   /** Goes on in the middle of the conversation. */
   #goOn(): void {
     const { state } = this.#dialogue;
-    if (state.nodeId !== null) this.#services.enter(state.nodeId);
+    this.#services.moveTo(placeIn(state));
     this.#mute.follow(state);
     this.#dialogue.dispatch({ type: 'resumed' });
     this.#wait.begin();

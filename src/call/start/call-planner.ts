@@ -10,15 +10,20 @@ import type { Clock } from '../../std/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { clipRefsOf } from '../../workflow/engine/clip-refs.ts';
 import { type Graph, parseGraph } from '../../workflow/graph/graph.ts';
-import { toolClipRefs } from '../../workflow/llm/tool-announcement.ts';
-import { NO_TOOLS } from '../../workflow/tools/offered-functions.ts';
 import type { UnconnectedCall } from '../end/closing/unconnected-calls.ts';
 import type { CallAdoptions } from './call-adoption.ts';
 import { withRunIds } from './setup/call-context.ts';
-import { type CallPlan, planCall, planClips, policyOf } from './setup/call-plan.ts';
+import { type CallPlan, planCall, planClips } from './setup/call-plan.ts';
 import type { CallServices } from './setup/call-services.ts';
 import { firstWordsOf, renderFirstWords } from './setup/first-words.ts';
-import { planTools, toolFaults } from './setup/plan-tools.ts';
+import {
+  type AgentVersions,
+  clipsOf,
+  languagesOf,
+  planAgents,
+  speechAgents,
+} from './setup/plan-agents.ts';
+import { toolFaults } from './setup/plan-tools.ts';
 import { onceFetched, type PreCallFetch, type PreCallFetches } from './setup/pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from './setup/sound-library.ts';
 import type { StoreWait } from './store-wait.ts';
@@ -44,6 +49,8 @@ export interface PlannedCall extends UnconnectedCall {
   wait?: StoreWait | undefined;
   /** The request before the call, if it was sent: a repeated plan does not send it again. */
   preCall?: PreCallFetch | undefined;
+  /** Versions of agents that have taken the call over before. Default: none has. */
+  agents?: AgentVersions | undefined;
   /** Set for a call that this process has adopted after another one had planned it: until when that one's request before
    *  the call may have a result, milliseconds since 1970. */
   planned?: { fetchUntilMs: number } | undefined;
@@ -72,32 +79,35 @@ export class CallPlanner {
     const fetch = call.preCall;
     const { organizationId } = run;
     const { configurations, definition } = version;
-    const { plan: speech, faults: unusable } = await services.speech.planOf({
+    const graphOf = (of: WorkflowVersion): Graph => this.#graphs.of(of);
+    const agents = await planAgents({ ...this.#deps, graphOf }, run, version, call.agents);
+    const {
+      plan: speech,
+      languages,
+      faults: unusable,
+    } = await services.speech.planOf({
       organizationId,
       configurations,
       definition,
       runId: run.id,
+      languages: languagesOf(agents.first),
+      ...(agents.others.size > 0 && { others: speechAgents(agents) }),
     });
     prepareSpeech(speech);
     const sounds = await planClips(library, run, version);
-    const graph = this.#graphs.of(version);
-    const tools =
-      policyOf(speech) === 'model'
-        ? await planTools(this.#deps, run, { definition, graph })
-        : NO_TOOLS;
-    await sounds.clips.add(toolClipRefs(tools));
     const planned = planCall({
       run,
       configuration,
       provider,
-      version,
-      graph,
+      agents,
       speech,
+      ...(languages && { languages }),
       sounds,
-      tools,
     });
+    await sounds.clips.add(clipsOf(agents));
     const preCall = fetch && { ...fetch, context: withClips(planned.clips, fetch.context) };
-    const faults = [...unusable, ...planned.faults, ...toolFaults(provider, tools)];
+    const ofTools = toolFaults(provider, planned.tools);
+    const faults = [...unusable, ...agents.faults, ...planned.faults, ...ofTools];
     return { ...planned, preCall, faults };
   }
 

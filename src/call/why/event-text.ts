@@ -23,6 +23,10 @@ function textOf(body: CallEventBody): string {
       return `Answered by ${body.answeredBy}.`;
     case 'node.entered':
       return `The agent entered "${body.nodeName}".`;
+    case 'agent.entered':
+      return `The agent "${body.agentName}" took the call over from "${body.previousAgentName}".`;
+    case 'language.switched':
+      return `The agent switched to the language ${body.language}.`;
     case 'user.turn':
       return `The caller spoke, or pressed keys (${body.source}).`;
     case 'digits.sent':

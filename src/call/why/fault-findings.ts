@@ -106,6 +106,7 @@ const byCode: Readonly<Partial<Record<ErrorCode | 'GATEWAY_STOPPED' | 'UNEXPECTE
   CLIP_MISSING: { verdict: 'clip_missing' },
   CLIP_NOT_FOUND: { verdict: 'clip_missing' },
   VARIABLE_MISSING: { verdict: 'variable_missing' },
+  AGENT_TRANSFER_REFUSED: { verdict: 'agent_unusable' },
   AGENT_OVERSIZED: { verdict: 'agent_unusable' },
   AGENT_NOT_ACTIVE: { verdict: 'agent_unusable' },
   AGENT_NOT_PUBLISHED: { verdict: 'agent_unusable' },

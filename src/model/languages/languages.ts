@@ -93,6 +93,10 @@ const spokenLines = z.strictObject({
   speakClearly: line,
   /** Said when speech recognition has failed for good. */
   keysOnly: line,
+  /** Said when the caller is to enter a number by keys. */
+  enterDigits: line,
+  /** Said when that number is not valid, before it is entered again. */
+  digitsWrong: line,
   goodbye: line,
   /** Said when the call is about to reach its longest duration. */
   endingSoon: line,

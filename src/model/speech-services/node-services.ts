@@ -30,6 +30,11 @@ export interface NodeServices {
   overrides?: Readonly<Record<string, unknown>>;
 }
 
+/** Services of an agent in another language. */
+export interface LanguageServices extends Pick<NodeServices, 'language' | 'voice'> {
+  language: string;
+}
+
 /** Different lists of services for each job in one agent: each has connections of its own in every call. An agent with
  *  more languages has to transfer the caller to another agent. */
 export const NODE_SERVICES_MAX = 16;

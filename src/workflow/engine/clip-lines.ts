@@ -38,9 +38,13 @@ function transitionClip(edge: GraphEdge): ClipRef | undefined {
   return parseClipRef('name', edge.transition_speech_recording_id);
 }
 
-/** The greeting; undefined if there is none. An override of a wrong shape, and a missing clip, are ignored. */
-export function greetingOf(step: Step): SpokenLine | undefined {
-  const override = step.state.initialContext['greeting_override'];
+/** The greeting; undefined if there is none. An override of a wrong shape, and a missing clip, are ignored.
+ *  `isOverridable`: whether the call's context may have another one. */
+export function greetingOf(
+  step: Step,
+  { isOverridable = true }: { isOverridable?: boolean } = {},
+): SpokenLine | undefined {
+  const override = isOverridable ? step.state.initialContext['greeting_override'] : undefined;
   const { opening } = step.graph;
   return (
     textLine(step, overrideText(override)) ??

@@ -4,7 +4,7 @@
 import type { AnswerEvidence, Answerer } from '../../model/answer-handling.ts';
 import type { CallEventBody, UtteranceKind } from '../../model/call-event.ts';
 import type { EndReason } from '../../model/end-reason.ts';
-import type { TransferFailure, TurnSource } from '../../model/engine-input.ts';
+import type { DigitsVerdict, TransferFailure, TurnSource } from '../../model/engine-input.ts';
 import type { ExpectedInput } from '../../model/expected-input.ts';
 import type { LlmMessage, LlmTool, LlmToolCall, VendorPart } from '../../model/llm-message.ts';
 import type { Direction } from '../../model/provider.ts';
@@ -18,8 +18,15 @@ export type DialogueEvent = { at: number; isCallerSpeaking?: boolean } & (
   | { type: 'waited'; waitId: number }
   /** Who has answered the outbound call, as far as is known; may follow again with another verdict. */
   | { type: 'answered'; who: Answerer; by: AnswerEvidence; isReady: boolean }
-  /** The caller has finished a turn. DTMF entries arrive here too, as their digits. */
-  | { type: 'caller-turn'; text: string; confidence: number | null; source: TurnSource }
+  /** The caller has finished a turn. DTMF entries arrive here too, as their digits. `digits`: set in a replay, for keys
+   *  that the log does not have: whether they count. */
+  | {
+      type: 'caller-turn';
+      text: string;
+      confidence: number | null;
+      source: TurnSource;
+      digits?: DigitsVerdict;
+    }
   /** An utterance is over: no more of it will be heard. */
   | { type: 'utterance-finished'; utteranceId: number; heardText: string; interrupted: boolean }
   | {

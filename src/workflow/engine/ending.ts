@@ -7,6 +7,7 @@ import type { EndReason } from '../../model/end-reason.ts';
 import { trustIn } from '../../model/word-trust.ts';
 import { extractFrom } from './extraction.ts';
 import { markMissing } from './gathered-values.ts';
+import { languageOf } from './language.ts';
 import type { CallerTurnEvent } from './policy.ts';
 import type { DialogueState } from './state.ts';
 import { currentNode, type Step, wait } from './step.ts';
@@ -76,7 +77,7 @@ export function withdrawGoodbye(step: Step, { text, source, confidence }: Caller
     // Doubtful words have led to a goodbye after doubts.
     const isDoubted = state.endReason === 'unknown' && trust !== 'accept';
     if (isDoubted || trust === 'reject' || text.trim() === '') return;
-    if (isFarewell(text, currentNode(step).language)) return;
+    if (isFarewell(text, languageOf(step))) return;
   }
   state.phase = 'talking';
   state.endReason = null;

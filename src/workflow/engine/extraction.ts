@@ -3,18 +3,25 @@
 import type { GraphNode } from '../graph/graph.ts';
 import { coerced, mergeGathered } from './gathered-values.ts';
 import { transcriptOf } from './history.ts';
+import type { PendingExtraction } from './state.ts';
 import { newId, rendered, type Step } from './step.ts';
 
 /** Extractions in progress: a call that changes nodes faster loses the oldest. */
 const PENDING_MAX = 20;
 const TRANSCRIPT_CHARACTERS_MAX = 30_000;
 
-/** Requests the node's values. Does nothing if it has none, or the caller has said nothing. */
-export function extractFrom(step: Step, node: GraphNode): void {
+/** Requests the node's values. Does nothing if it has none, or the caller has said nothing. `agentId`: the node's agent;
+ *  default: the current one. */
+export function extractFrom(
+  step: Step,
+  node: GraphNode,
+  agentId: string | null = step.agent.id,
+): void {
   const { extraction } = node;
   if (extraction === undefined || step.state.turns === 0) return;
   const extractionId = newId(step);
-  step.state.extractions.push({ extractionId, nodeId: node.id });
+  const ofAgent = agentId === null ? {} : { agentId };
+  step.state.extractions.push({ extractionId, nodeId: node.id, ...ofAgent });
   if (step.state.extractions.length > PENDING_MAX) step.state.extractions.shift();
   const variables = extraction.variables.map(
     ({ name, type, prompt }) => `- ${name} (${type})${prompt ? `: ${prompt}` : ''}`,
@@ -65,13 +72,19 @@ export function dropExtraction(step: Step, extractionId: number): boolean {
   return settled(step, extractionId) !== undefined;
 }
 
+/** The node of an extraction, whose agent may have left the call. */
+export function extractedNode(step: Step, pending: PendingExtraction): GraphNode | undefined {
+  return step.graphOf(pending.agentId ?? null)?.nodes.get(pending.nodeId);
+}
+
 function settled(
-  { state, graph }: Step,
+  step: Step,
   extractionId: number,
 ): { node: GraphNode; replaced: readonly string[] } | undefined {
+  const { state } = step;
   const pending = state.extractions.find((one) => one.extractionId === extractionId);
   if (pending === undefined) return undefined;
   state.extractions = state.extractions.filter((one) => one !== pending);
-  const node = graph.nodes.get(pending.nodeId);
+  const node = extractedNode(step, pending);
   return node && { node, replaced: pending.replaced ?? [] };
 }

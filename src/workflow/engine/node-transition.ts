@@ -29,7 +29,7 @@ export function enterNode(step: Step, node: GraphNode): void {
   const { state, graph } = step;
   const previous = state.nodeId === null ? undefined : graph.nodes.get(state.nodeId);
   state.nodeId = node.id;
-  Object.assign(step, step.wordingOf(node));
+  Object.assign(step, step.wordingOf(node, state.language));
   if (!state.visited.includes(node.name)) state.visited.push(node.name);
   state.scripted = { ...SCRIPTED_INITIAL, moves: state.scripted.moves + 1 };
   log(step, {

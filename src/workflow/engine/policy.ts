@@ -18,6 +18,8 @@ export interface LostWork {
 export interface DialoguePolicyHandler {
   /** The start node was entered: the first words. `greeting` is rendered. */
   start(step: Step, greeting: SpokenLine | undefined): void;
+  /** The start node was entered by a transfer from another agent: the first words, without a greeting. */
+  takeOver(step: Step): void;
   /** The caller has finished a turn, which is already in the history. */
   callerTurn(step: Step, turn: CallerTurnEvent): void;
   /** An utterance was played, and the call continues. */

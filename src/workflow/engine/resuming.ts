@@ -3,7 +3,7 @@
 // again. Functions whose result is not known are not called again (llm/tool-calls.ts).
 
 import { endDialogue, restartClosing } from './ending.ts';
-import { extractFrom } from './extraction.ts';
+import { extractedNode, extractFrom } from './extraction.ts';
 import type { LostWork } from './policy.ts';
 import type { DialogueState } from './state.ts';
 import { currentNode, type Step, say } from './step.ts';
@@ -68,10 +68,13 @@ function dropLostWork(state: DialogueState): LostWork {
 
 /** Requests the values again that were being extracted. */
 function extractAgain(step: Step): void {
-  const nodes = new Set(step.state.extractions.map(({ nodeId }) => nodeId));
+  const { extractions } = step.state;
+  const places = new Map(
+    extractions.map((each) => [JSON.stringify([each.agentId, each.nodeId]), each]),
+  );
   step.state.extractions = [];
-  for (const nodeId of nodes) {
-    const node = step.graph.nodes.get(nodeId);
-    if (node !== undefined) extractFrom(step, node);
+  for (const pending of places.values()) {
+    const node = extractedNode(step, pending);
+    if (node !== undefined) extractFrom(step, node, pending.agentId ?? null);
   }
 }

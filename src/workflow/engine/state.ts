@@ -5,7 +5,7 @@ import type { Answerer } from '../../model/answer-handling.ts';
 import type { EndReason } from '../../model/end-reason.ts';
 import type { TurnSource } from '../../model/engine-input.ts';
 import type { LlmToolCall, VendorPart } from '../../model/llm-message.ts';
-import type { TransferAnnouncement } from '../tools/tool-type.ts';
+import type { DigitCollection, TransferAnnouncement } from '../tools/tool-type.ts';
 
 /** before: not started. delayed: the agent waits before it speaks first. closing: the last words are being played.
  *  ending: values are still being extracted. ended: no event has an effect. */
@@ -65,20 +65,49 @@ export interface PendingToolCalls {
   /** Whether every reply so far was a fault of the other system. Absent: there was no reply. */
   isFaulty?: boolean;
   /** Requests in progress. */
-  pending: { toolRunId: number; callId: string; name: string }[];
+  pending: PendingRequest[];
   /** Next step, once nothing is pending. */
   next: NextAfterTools;
+}
+
+export interface PendingRequest extends DelayedMessage {
+  toolRunId: number;
+  callId: string;
+  name: string;
+}
+
+export interface DelayedMessage {
+  /** The wait after which the tool's message is said. Absent: it was said, or there is none. */
+  messageWait?: number;
 }
 
 export type NextAfterTools =
   | { what: 'reply' }
   | { what: 'move'; edgeId: string }
   | { what: 'end'; toolUuid: string }
-  | PendingTransfer;
+  | PendingTransfer
+  | PendingDigits
+  | { what: 'agent'; toolUuid: string; agentUuid: string; reason: string; greets: boolean };
+
+/** Digits that the caller enters. */
+export interface PendingDigits {
+  what: 'digits';
+  toolRunId: number;
+  callId: string;
+  name: string;
+  toolUuid: string;
+  collection: DigitCollection;
+  /** waiting: for other tools. asking: the message is played. entering: the caller is to press keys. */
+  stage: 'waiting' | 'asking' | 'entering';
+  /** Entries that are over. */
+  tried: number;
+  /** The wait for the first key. Absent: none is in progress. */
+  firstDigitWait?: number;
+}
 
 /** waiting: for other tools. resolving: a server is asked for the destination. announcing: the announcement is played.
  *  transferring: the provider has the request. */
-export interface PendingTransfer {
+export interface PendingTransfer extends DelayedMessage {
   what: 'transfer';
   toolRunId: number;
   callId: string;
@@ -121,6 +150,15 @@ export interface ScriptedState {
   moves: number;
 }
 
+export interface PendingExtraction {
+  extractionId: number;
+  nodeId: string;
+  /** The agent of the node. Absent: that with which the call began. */
+  agentId?: string;
+  /** Variables whose values a later extraction has given already. Absent: none. */
+  replaced?: string[];
+}
+
 export interface DialogueState {
   phase: Phase;
   /** Next id: utterances, requests, extractions and waits share one numbering, from 1. */
@@ -130,6 +168,13 @@ export interface DialogueState {
   extracted: Record<string, unknown>;
   details: Record<string, ValueDetail>;
   nodeId: string | null;
+  /** The agent that has taken the call over. `id`: null for the one with which the call began. `brief`: what its model has
+   *  to know. Absent: the first agent, which was never left. */
+  agent?: { id: string | null; brief: string };
+  /** Number of transfers between agents. Absent: none. */
+  agentTransfers?: number;
+  /** Language tag (BCP 47) to which a tool has switched. Absent: that of each node. */
+  language?: string;
   /** Node names in the order of their first entry. */
   visited: string[];
   history: HistoryEntry[];
@@ -137,8 +182,7 @@ export interface DialogueState {
   speaking: number[];
   request: { requestId: number; utteranceId: number; purpose: GeneratePurpose } | null;
   tools: PendingToolCalls | null;
-  /** `replaced`: variables whose values a later extraction has given already. Absent: none. */
-  extractions: { extractionId: number; nodeId: string; replaced?: string[] }[];
+  extractions: PendingExtraction[];
   waits: {
     opening: number | null;
     closing: number | null;
@@ -191,6 +235,8 @@ export interface DialogueState {
   answering?: AnsweringState;
   /** Whether a person has just taken the call, and is greeted. Absent: no. */
   isTakenOver?: boolean;
+  /** Digits that the caller has entered and only tools get, by name. A rebuilt state does not have them. Absent: none. */
+  hiddenDigits?: Record<string, string>;
   /** Whether the caller has the keypad only. Absent: false. */
   keysOnly?: boolean;
   scripted: ScriptedState;

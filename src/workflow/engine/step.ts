@@ -9,6 +9,7 @@ import type { DialoguePolicy } from '../../model/workflow.ts';
 import { isSayable } from '../../std/text/sayable.ts';
 import type { Graph, GraphNode } from '../graph/graph.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
+import type { ToolContext } from '../tools/parameters.ts';
 import { pathsWithoutValue, render } from '../variables/template.ts';
 import type { FindClip, SpokenLine } from './clip-refs.ts';
 import type { DialogueAction } from './dialogue-events.ts';
@@ -29,24 +30,49 @@ export interface Wording {
   isAgentLanguage: boolean;
 }
 
-export interface Step {
+/** One agent of a call. */
+export interface AgentParts {
+  /** `id`: null for the agent with which the call begins. */
+  readonly agent: AgentIdentity;
   readonly graph: Graph;
   readonly policy: DialoguePolicy;
-  /** The engine's own lines, in the language of the current node. */
-  lines: DialogueLines;
-  /** The wording of a node. */
-  readonly wordingOf: (node: GraphNode) => Wording;
+  /** The wording of a node. `language`: that to which a tool has switched. */
+  readonly wordingOf: (node: GraphNode, language: string | undefined) => Wording;
   /** Words that a recogniser should prefer. */
   readonly boost: readonly string[];
+  /** Transfer after repeated faults. The destination is a template; empty: that of a tool. */
+  readonly faultTransfer: { isEnabled: boolean; destination: string };
+  readonly tools: NodeTools;
+  /** Language tag of the agent. Undefined: not known. */
+  readonly agentLanguage: string | undefined;
+  /** Languages that its services have. Undefined: all that its tools name. */
+  readonly languages: readonly string[] | undefined;
+}
+
+export interface AgentIdentity {
+  id: string | null;
+  name: string;
+  workflowId: string;
+  definitionId: string;
+}
+
+export interface Step extends AgentParts {
+  /** Agents to which the call may be transferred, by uuid. */
+  readonly agents: ReadonlyMap<string, AgentParts>;
+  /** The graph of an agent of the call; null: of that with which it began. */
+  readonly graphOf: (agentId: string | null) => Graph | undefined;
+  /** Has the current agent speak in its first node, for a caller who is on the line. */
+  readonly arrive: (step: Step, greets: boolean) => void;
+  /** The engine's own lines, in the language of the current node. */
+  lines: DialogueLines;
   /** The author's lines for a wait, as templates; empty: the engine's own. */
   waitPhrases: readonly string[];
   isAgentLanguage: boolean;
-  /** Transfer after repeated faults. The destination is a template; empty: that of a tool. */
-  readonly faultTransfer: { isEnabled: boolean; destination: string };
   /** What to do when no person answers. Undefined: the agent talks to whatever has answered. */
   readonly answerHandling: AnswerHandling | undefined;
   readonly clips: FindClip;
-  readonly tools: NodeTools;
+  /** Whether the conversation is in writing. */
+  readonly isWritten: boolean;
   /** Wall clock of the event, milliseconds since 1970. */
   readonly at: number;
   /** Whether the caller is in the middle of a turn. */
@@ -62,7 +88,7 @@ export function newId({ state }: Step): number {
 }
 
 /** The current node; the start node before the start. */
-export function currentNode({ graph, state }: Step): GraphNode {
+export function currentNode({ graph, state }: Pick<Step, 'graph' | 'state'>): GraphNode {
   return (state.nodeId === null ? undefined : graph.nodes.get(state.nodeId)) ?? graph.start;
 }
 
@@ -133,6 +159,12 @@ export function templateContext({
     initial_context: initialContext,
     gathered_context: { ...extracted, extracted_variables: extracted },
   };
+}
+
+/** Variables for templates of tools: those of all templates, and the digits that only tools get. */
+export function toolContext({ state, at }: Step): ToolContext {
+  const { hiddenDigits = {} } = state;
+  return { values: { ...templateContext(state), hidden_digits: hiddenDigits }, now: at };
 }
 
 /** Renders a text of the author. A variable without a value and without a default is noted in the run's log, once. */

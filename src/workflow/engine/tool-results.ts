@@ -70,5 +70,5 @@ export function stopTools(step: Step, { isFinal = false } = {}): void {
 }
 
 function unfinished({ pending, next }: PendingToolCalls): (Called & { toolRunId: number })[] {
-  return next.what === 'transfer' ? [...pending, next] : pending;
+  return next.what === 'transfer' || next.what === 'digits' ? [...pending, next] : pending;
 }

@@ -5,6 +5,7 @@
 import { isWaitPhrase } from '../../model/control-phrases.ts';
 import { trustIn } from '../../model/word-trust.ts';
 import { hasPerson } from './hand-over.ts';
+import { languageOf } from './language.ts';
 import type { CallerTurnEvent } from './policy.ts';
 import { currentNode, rendered, type Step, say } from './step.ts';
 import { transferUnderWay } from './tool-results.ts';
@@ -80,7 +81,7 @@ function firstLines({ waitPhrases, lines }: Step): readonly string[] {
 /** Whether the whole turn asks the agent to wait. */
 export function asksToWait(step: Step, { text, source, confidence }: CallerTurnEvent): boolean {
   if (source !== 'speech' || trustIn(confidence) === 'reject') return false;
-  return isWaitPhrase(text, currentNode(step).language);
+  return isWaitPhrase(text, languageOf(step));
 }
 
 /** Accepts the next silences, as the caller asked for them. */

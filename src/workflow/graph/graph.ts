@@ -39,6 +39,8 @@ export interface GraphNode {
   extraction: Extraction | undefined;
   edges: readonly GraphEdge[];
   toolUuids: readonly string[];
+  /** Uuid of the agent to which the call is transferred here. Undefined: to none. */
+  transferTo: string | undefined;
   /** Language of the node (BCP 47). Undefined: that of the agent. */
   language: string | undefined;
 }
@@ -115,6 +117,7 @@ function toStep(
     extraction: extractionOf(own),
     edges: endsCall ? [] : edges,
     toolUuids: own.tool_uuids ?? [],
+    transferTo: textOf(own.transfer_to_agent)?.trim(),
     language: nodeServicesIn(data)?.language,
   };
 }

@@ -255,7 +255,8 @@ function scriptedProblems({ nodes }: WorkflowDefinition): WorkflowProblem[] {
     const part = nodeTypeOf(node.type)?.step;
     if (part === undefined) return [];
     const { say, greeting, tool_uuids: tools } = node.data;
-    const speaks = isText(say) || (part === 'first' && isText(greeting));
+    const leaves = isText(node.data['transfer_to_agent']);
+    const speaks = isText(say) || leaves || (part === 'first' && isText(greeting));
     return [
       ...(speaks
         ? []

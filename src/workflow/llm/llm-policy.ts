@@ -2,11 +2,12 @@
 // llm-answer.ts handles the answers. Source: contract §5.4, §8.1-§8.6.
 
 import type { UtteranceKind } from '../../model/call-event.ts';
-import { type ExpectedInput, OPEN_SPEECH } from '../../model/expected-input.ts';
+import { type ExpectedInput, OPEN_SPEECH, type SlotType } from '../../model/expected-input.ts';
 import type { LlmMessage, LlmTool } from '../../model/llm-message.ts';
 import { hasTransitionLine } from '../engine/clip-lines.ts';
 import { abandonRequest } from '../engine/ending.ts';
 import { addEntry, messagesOf } from '../engine/history.ts';
+import { languagePrompt } from '../engine/language.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import { lastWords, sayAgainTo } from '../engine/resuming.ts';
 import type { GeneratePurpose } from '../engine/state.ts';
@@ -37,6 +38,11 @@ export const llmPolicy: DialoguePolicyHandler = {
       const instruction = step.state.turns === 0 ? SPEAK_FIRST : undefined;
       generate(step, { purpose: 'opening', kind: 'greeting', instruction });
     }
+  },
+
+  takeOver(step) {
+    waitForCaller(step);
+    generate(step, { purpose: 'reply', kind: 'reply' });
   },
 
   callerTurn(step, turn) {
@@ -87,15 +93,24 @@ export const llmPolicy: DialoguePolicyHandler = {
 /** Expects open speech in the current node. The author's hints are passed too: a recogniser with closed grammars
  *  recognises at least those. */
 export function waitForCaller(step: Step): void {
+  expectCaller(step);
+}
+
+/** The same with further input: digits that are entered by keys, and spoken values. */
+export function expectCaller(
+  step: Step,
+  more: { digits?: NonNullable<ExpectedInput['digits']>; slots?: readonly SlotType[] } = {},
+): void {
   const node = currentNode(step);
   const { phrases, slots, elsewhere, digits } = nodeExpectation(step, node, node.slots);
   const expectation: ExpectedInput = {
     ...OPEN_SPEECH,
     boost: step.boost,
     phrases,
-    slots: slots.includes('yes_no') ? slots : [...slots, 'yes_no'],
+    slots: [...new Set<SlotType>([...slots, 'yes_no', ...(more.slots ?? [])])],
     ...(elsewhere && { elsewhere }),
     ...(node.slots.length === 0 || digits === undefined ? {} : { digits }),
+    ...(more.digits && { digits: more.digits }),
   };
   step.actions.push({ type: 'expect', expectation });
 }
@@ -174,12 +189,16 @@ function sayAgain(step: Step): void {
   say(step, { kind: 'fallback', text: step.lines.sayAgain, interruptible });
 }
 
-/** The global prompt if the node includes it, a blank line, the node's prompt; both rendered. */
+/** The global prompt if the node includes it, a blank line, the node's prompt; both rendered. Then what holds after a
+ *  transfer between agents, and after a switch of the language. */
 function systemPrompt(step: Step, node: GraphNode): string {
-  const own = rendered(step, node.prompt);
   const { globalPrompt } = step.graph;
-  if (globalPrompt === undefined || !node.addGlobalPrompt) return own;
-  return `${rendered(step, globalPrompt)}\n\n${own}`;
+  const isGlobal = globalPrompt !== undefined && node.addGlobalPrompt;
+  return [
+    ...(isGlobal ? [rendered(step, globalPrompt)] : []),
+    rendered(step, node.prompt),
+    ...[step.state.agent?.brief ?? '', languagePrompt(step)].filter((text) => text !== ''),
+  ].join('\n\n');
 }
 
 function promptMessages(step: Step, node: GraphNode, instruction?: string): LlmMessage[] {

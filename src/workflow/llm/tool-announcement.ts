@@ -4,7 +4,9 @@
 import type { UtteranceKind } from '../../model/call-event.ts';
 import type { ClipRef } from '../../model/clip.ts';
 import { clipLine } from '../engine/clip-lines.ts';
-import { rendered, type Step, say } from '../engine/step.ts';
+import type { SpokenLine } from '../engine/clip-refs.ts';
+import type { DelayedMessage } from '../engine/state.ts';
+import { rendered, type Step, say, wait } from '../engine/step.ts';
 import type { NodeTools } from '../tools/offered-functions.ts';
 import type { ToolMessage } from '../tools/tool-fields.ts';
 
@@ -14,12 +16,32 @@ export function sayPreToolMessage(
   message: ToolMessage | undefined,
   kind: UtteranceKind,
 ): void {
-  if (message === undefined) return;
+  const line = toolLine(step, message);
+  if (line !== undefined) say(step, { kind, ...line, interruptible: false, remembered: false });
+}
+
+/** The message as a line to say; undefined without one. */
+export function toolLine(step: Step, message: ToolMessage | undefined): SpokenLine | undefined {
+  if (message === undefined) return undefined;
   const { text, recordingId } = message;
   const ref = recordingId === null ? undefined : clipOf(recordingId);
   const clip = ref === undefined ? undefined : clipLine(step, ref);
-  const line = clip ?? { text: rendered(step, text) };
-  say(step, { kind, ...line, interruptible: false, remembered: false });
+  return clip ?? { text: rendered(step, text) };
+}
+
+/** Says the tool's message now, or after its delay (delayed-messages.ts), for which `call` waits. */
+export function announceTool(
+  step: Step,
+  message: ToolMessage | undefined,
+  call: DelayedMessage,
+): void {
+  const delayMs = message?.delayMs ?? 0;
+  if (delayMs === 0) sayPreToolMessage(step, message, 'notice');
+  else if (message !== undefined && hasWords(message)) call.messageWait = wait(step, delayMs);
+}
+
+function hasWords({ text, recordingId }: ToolMessage): boolean {
+  return recordingId !== null || text.trim() !== '';
 }
 
 /** The clips that tools may play. */

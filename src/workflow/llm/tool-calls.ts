@@ -5,25 +5,36 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LlmToolCall } from '../../model/llm-message.ts';
+import {
+  enterAgent,
+  type TransferRefusal,
+  transferFromNode,
+  transferRefusal,
+} from '../engine/agent-transfer.ts';
 import { hasTransitionLine } from '../engine/clip-lines.ts';
 import type { DialogueEvent } from '../engine/dialogue-events.ts';
 import { endIfExtracted, startClosing } from '../engine/ending.ts';
 import { handOverFailed, takeToolRound } from '../engine/hand-over.ts';
 import { addEntry } from '../engine/history.ts';
+import { switchLanguage } from '../engine/language.ts';
 import { followEdge } from '../engine/node-transition.ts';
-import type { PendingToolCalls } from '../engine/state.ts';
-import { currentNode, log, newId, type Step, templateContext } from '../engine/step.ts';
+import type { CallerTurnEvent } from '../engine/policy.ts';
+import type { NextAfterTools, PendingRequest, PendingToolCalls } from '../engine/state.ts';
+import { currentNode, log, newId, rendered, type Step, say, toolContext } from '../engine/step.ts';
 import { finishToolCall, resultText, UNFINISHED } from '../engine/tool-results.ts';
 import { edgeFunctionName } from '../graph/edge-function.ts';
 import type { GraphEdge } from '../graph/graph.ts';
 import type { OfferedFunction } from '../tools/offered-functions.ts';
+import { notOffered } from '../tools/switch-language-tool.ts';
 import { failureOf } from '../tools/tool-request-builder.ts';
+import { beginDigits, firstDigitOverdue, interruptDigits, takeDigits } from './digit-collection.ts';
 import { generate, waitForCaller } from './llm-policy.ts';
-import { sayPreToolMessage } from './tool-announcement.ts';
+import { announceTool, sayPreToolMessage } from './tool-announcement.ts';
 import {
   beginTransfer,
   destinationResolved,
   destinationResolverFailed,
+  offeredBy,
   toolOf,
 } from './tool-transfer.ts';
 
@@ -78,6 +89,18 @@ export function toolResponded(step: Step, event: CalledOut): void {
   settle(step);
 }
 
+/** Takes the caller's turn while digits are collected. */
+export function digitsEntered(step: Step, turn: CallerTurnEvent): void {
+  step.state.generations = 0;
+  takeDigits(step, turn);
+  settleIfOver(step);
+}
+
+/** The time for the first key of a collection is over. */
+export function digitsOverdue(step: Step, waitId: number): void {
+  if (firstDigitOverdue(step, waitId)) settleIfOver(step);
+}
+
 /** Handles a transfer that the provider refused. */
 export function transferFailed(
   step: Step,
@@ -114,6 +137,7 @@ export function interruptTools(step: Step): boolean {
       return true;
     }
   }
+  if (next.what === 'digits') interruptDigits(step, next);
   settle(step);
   return true;
 }
@@ -150,16 +174,17 @@ function beginTool(
   { id: callId, name, arguments: given }: LlmToolCall,
 ): Result | undefined {
   if (tool.leavesConversation === true && work.next.what !== 'reply') return MOVED_ON;
-  const outcome = tool.call(key, given, { values: templateContext(step.state), now: step.at });
+  const outcome = tool.call(key, given, toolContext(step));
   switch (outcome.what) {
     case 'result':
       work.isAnswered = true;
       return outcome.result;
     case 'request': {
       const toolRunId = awaitResult(step, callId);
-      sayPreToolMessage(step, tool.message, 'notice');
+      const pending: PendingRequest = { toolRunId, callId, name };
+      announceTool(step, tool.message, pending);
       step.actions.push({ type: 'call-out', toolRunId, tool: type, request: outcome.request });
-      work.pending.push({ toolRunId, callId, name });
+      work.pending.push(pending);
       return undefined;
     }
     case 'end': {
@@ -170,6 +195,31 @@ function beginTool(
       }
       work.next = { what: 'end', toolUuid: uuid };
       return { status: 'success', action: 'ending_call' };
+    }
+    case 'digits':
+      work.next = {
+        what: 'digits',
+        toolRunId: awaitResult(step, callId),
+        callId,
+        name,
+        toolUuid: uuid,
+        collection: outcome.collection,
+        stage: 'waiting',
+        tried: 0,
+      };
+      return undefined;
+    case 'language':
+      work.isAnswered = true;
+      return switched(step, outcome);
+    case 'agent': {
+      const { agentUuid, reason, greets } = outcome;
+      const refusal = transferRefusal(step, agentUuid);
+      if (refusal === undefined) {
+        work.next = { what: 'agent', toolUuid: uuid, agentUuid, reason, greets };
+        return { status: 'success', action: 'transferring_to_agent' };
+      }
+      work.isAnswered = true;
+      return { status: 'error', error: REFUSALS[refusal] };
     }
     case 'transfer':
       work.next = {
@@ -186,6 +236,21 @@ function beginTool(
   }
 }
 
+/** Goes on in another language, if the agent's services have it. */
+function switched(
+  step: Step,
+  { language, message }: { language: string; message: string },
+): Result {
+  if (!switchLanguage(step, language)) {
+    const offers = (step.languages ?? []).map((each) => ({ language: each }));
+    return notOffered(language, offers);
+  }
+  waitForCaller(step);
+  const text = rendered(step, message);
+  say(step, { kind: 'reply', text, interruptible: currentNode(step).interruptible });
+  return { status: 'success', language };
+}
+
 /** Inserts the placeholder of the result in the history. Returns the id of the awaited result. */
 function awaitResult(step: Step, callId: string): number {
   const toolRunId = newId(step);
@@ -198,11 +263,12 @@ const INTERRUPTED: Result = {
   error: 'The call was interrupted before the result came. It is not known whether this was done.',
 };
 
-const MOVED_ON: Result = { status: 'error', error: 'The conversation has already moved on.' };
+const REFUSALS: Record<TransferRefusal, string> = {
+  unknown: 'The other agent is not available.',
+  'too many': 'The call was transferred between agents too often: help the caller yourself.',
+};
 
-function offeredBy(step: Step, name: string): OfferedFunction | undefined {
-  return step.tools.get(currentNode(step).id)?.find((each) => each.function.name === name);
-}
+const MOVED_ON: Result = { status: 'error', error: 'The conversation has already moved on.' };
 
 function replyResult(of: OfferedFunction | undefined, event: CalledOut): Result {
   if (event.type === 'call-out-failed') return { status: 'error', error: event.error };
@@ -222,7 +288,12 @@ function settle(step: Step): void {
   const { next, spoken } = tools;
   if (next.what === 'transfer') {
     if (next.stage === 'waiting') beginTransfer(step, next);
-    if (step.state.tools?.next.what === 'reply') settle(step);
+    settleIfOver(step);
+    return;
+  }
+  if (next.what === 'digits') {
+    if (next.stage === 'waiting') beginDigits(step, next, spoken);
+    settleIfOver(step);
     return;
   }
   const isSilent = tools.isAnswered || spoken.trim() === '';
@@ -230,7 +301,13 @@ function settle(step: Step): void {
   const isLeaving = takeRound(step, tools);
   if (next.what === 'move') move(step, next.edgeId, spoken);
   else if (next.what === 'end') endByTool(step, next.toolUuid);
+  else if (next.what === 'agent') transferToAgent(step, next);
   else if (isSilent && !isLeaving) generate(step, { purpose: 'reply', kind: 'reply' });
+}
+
+/** Continues after a step that is over, and not if it is in progress. */
+function settleIfOver(step: Step): void {
+  if (step.state.tools?.next.what === 'reply') settle(step);
 }
 
 /** Whether the caller is transferred because of the tools' faults: not if the model has another step to take. */
@@ -242,6 +319,11 @@ function takeRound(step: Step, { isFaulty, next }: PendingToolCalls): boolean {
 /** Whether the other system failed: no reply, or an error of its own. */
 function isFault(event: CalledOut): boolean {
   return event.type === 'call-out-failed' || event.status >= 500;
+}
+
+function transferToAgent(step: Step, next: Extract<NextAfterTools, { what: 'agent' }>): void {
+  sayPreToolMessage(step, toolOf(step, next.toolUuid)?.message, 'notice');
+  enterAgent(step, next);
 }
 
 function move(step: Step, edgeId: string, spoken: string): void {
@@ -259,6 +341,7 @@ function continueAfterEdge(step: Step, edge: GraphEdge, spoken: string): void {
   const node = followEdge(step, edge);
   waitForCaller(step);
   const said = spoken.trim() !== '';
+  if (transferFromNode(step, node)) return;
   if (node.endsCall) {
     if (!said) generate(step, { purpose: 'closing', kind: 'goodbye' });
     startClosing(step, 'user_qualified');

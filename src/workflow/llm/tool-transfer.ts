@@ -3,12 +3,13 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { PendingTransfer } from '../engine/state.ts';
-import { currentNode, type Step, templateContext, wait } from '../engine/step.ts';
+import { currentNode, type Step, toolContext, wait } from '../engine/step.ts';
 import { finishToolCall } from '../engine/tool-results.ts';
+import type { OfferedFunction } from '../tools/offered-functions.ts';
 import type { ToolContext } from '../tools/parameters.ts';
 import type { OpenTool } from '../tools/tool-type.ts';
 import { readResolved } from '../tools/transfer-call-tool.ts';
-import { sayPreToolMessage } from './tool-announcement.ts';
+import { announceTool, sayPreToolMessage } from './tool-announcement.ts';
 
 /** Longest wait for an announcement, which is a sentence or two; one that does not end must not block the transfer. */
 const ANNOUNCEMENT_MS_MAX = 30_000;
@@ -20,7 +21,7 @@ export function beginTransfer(step: Step, transfer: PendingTransfer): void {
     fail(step, transfer, 'execution_error', 'The tool is not there any more.');
     return;
   }
-  const context = { values: templateContext(step.state), now: step.at };
+  const context = toolContext(step);
   try {
     const request = steps.resolverRequest(transfer.arguments, context);
     if (request === undefined) {
@@ -29,7 +30,7 @@ export function beginTransfer(step: Step, transfer: PendingTransfer): void {
     }
     const { toolRunId } = transfer;
     transfer.stage = 'resolving';
-    sayPreToolMessage(step, steps.waitMessage, 'notice');
+    announceTool(step, steps.waitMessage, transfer);
     step.actions.push({ type: 'call-out', toolRunId, tool: 'resolver', request });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -109,12 +110,18 @@ function announce(
 
 /** The tool's context with the model's arguments. */
 function contextOf(step: Step, transfer: PendingTransfer): ToolContext {
-  return { values: { ...templateContext(step.state), ...transfer.arguments }, now: step.at };
+  const { values, now } = toolContext(step);
+  return { values: { ...values, ...transfer.arguments }, now };
 }
 
 /** The tool of the current node; undefined if the node does not offer it. */
 export function toolOf(step: Step, toolUuid: string): OpenTool | undefined {
   return step.tools.get(currentNode(step).id)?.find(({ uuid }) => uuid === toolUuid)?.tool;
+}
+
+/** The function of that name in the current node; undefined if the node does not offer it. */
+export function offeredBy(step: Step, name: string): OfferedFunction | undefined {
+  return step.tools.get(currentNode(step).id)?.find((each) => each.function.name === name);
 }
 
 function fail(step: Step, transfer: PendingTransfer, reason: string, message: string): void {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import {
+  agentTransferFacts,
   extractionFacts,
   globalPromptFacts,
   interruptFacts,
@@ -12,6 +13,7 @@ import {
   toolFacts,
 } from './field-facts.ts';
 import {
+  agentTransferFields,
   commonFields,
   extractionFields,
   interruptible,
@@ -34,6 +36,7 @@ const data = z.object({
   ...extractionFields,
   ...toolFields,
   ...scriptedFields,
+  ...agentTransferFields,
   ...serviceFields,
 });
 
@@ -58,6 +61,7 @@ export const agentNode = {
     ...extractionFacts,
     ...toolFacts,
     ...scriptedFacts,
+    ...agentTransferFacts,
     ...serviceFacts,
   },
   examples: [

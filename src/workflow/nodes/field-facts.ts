@@ -1,6 +1,7 @@
 // The catalogue's facts about the fields of fields.ts. Source: contract §12.1; the texts are ours.
 
 import type {
+  agentTransferFields,
   commonFields,
   extractionFields,
   extractionVariable,
@@ -83,6 +84,15 @@ export const toolFacts = {
     hint: 'The `document_uuid` of each document, as the list of documents gives it.',
   },
 } as const satisfies FactsOfFields<typeof toolFields>;
+
+export const agentTransferFacts = {
+  transfer_to_agent: {
+    type: 'string',
+    displayName: 'Transfer to agent',
+    placeholder: 'uuid of an agent',
+    hint: 'Only for a step in which another agent of the organization takes the call over.',
+  },
+} as const satisfies FactsOfFields<typeof agentTransferFields>;
 
 const slotColumns = {
   name: { type: 'string', displayName: 'Name', placeholder: 'weekday' },

@@ -97,6 +97,16 @@ export const toolFields = {
     .describe('Documents that the agent may look things up in.'),
 };
 
+export const agentTransferFields = {
+  transfer_to_agent: z
+    .string()
+    .max(100)
+    .optional()
+    .describe(
+      'The `workflow_uuid` of an agent that takes the call over when this step is entered, after `say`. Where that is not possible, the step goes on.',
+    ),
+};
+
 export const interruptible = z
   .boolean()
   .default(false)
@@ -161,6 +171,7 @@ export const stepFields = z.object({
   add_global_prompt: withGlobalPrompt,
   ...extractionFields,
   ...toolFields,
+  ...agentTransferFields,
   ...scriptedFields,
   ...serviceFields,
 });

@@ -2,6 +2,7 @@
 // input. Uncertain input is asked for again. understanding.ts interprets a turn, confirmation.ts asks yes or no,
 // traversal.ts moves on; this file joins them.
 
+import { greetingOf } from '../engine/clip-lines.ts';
 import type { DialoguePolicyHandler } from '../engine/policy.ts';
 import { sayAgainTo } from '../engine/resuming.ts';
 import { currentNode, say } from '../engine/step.ts';
@@ -12,6 +13,7 @@ import {
   arriveAtStart,
   goToNode,
   handleNoMatch,
+  hasQuestion,
   questionNow,
   readMenu,
   waitForInput,
@@ -21,6 +23,11 @@ import { handleCallerTurn, isOwnPhrase } from './understanding.ts';
 export const scriptedPolicy: DialoguePolicyHandler = {
   start(step, greeting) {
     arriveAtStart(step, greeting);
+  },
+
+  takeOver(step) {
+    // A start node without words of its own has only its greeting to say.
+    arriveAtStart(step, hasQuestion(step) ? undefined : greetingOf(step, { isOverridable: false }));
   },
 
   callerTurn(step, turn) {

@@ -4,6 +4,7 @@
 import type { UtteranceKind } from '../../model/call-event.ts';
 import type { DialogueLines } from '../../model/languages/languages.ts';
 import { isSayable } from '../../std/text/sayable.ts';
+import { transferFromNode } from '../engine/agent-transfer.ts';
 import type { SpokenLine } from '../engine/clip-refs.ts';
 import { fillLine } from '../engine/dialogue-lines.ts';
 import { startClosing } from '../engine/ending.ts';
@@ -43,6 +44,7 @@ export function arriveAtStart(step: Step, greeting: SpokenLine | undefined): voi
 /** Leaves the node along the edge and speaks for the next one. */
 export function goToNode(step: Step, edge: GraphEdge): void {
   const node = followEdge(step, edge);
+  if (step.state.scripted.moves <= MOVES_MAX && transferFromNode(step, node)) return;
   if (node.endsCall) {
     const text = node.say === undefined ? step.lines.goodbye : rendered(step, node.say);
     say(step, { kind: 'goodbye', text, interruptible: false });
@@ -75,6 +77,11 @@ function ask(
   const utteranceId = say(step, { kind, ...line, interruptible });
   if (node.slots.length === 0 && alwaysEdge(node) !== undefined) scripted.goOnAfter = utteranceId;
   waitForInput(step);
+}
+
+/** Whether the current node has words of its own. */
+export function hasQuestion(step: Step): boolean {
+  return questionOf(step, currentNode(step)) !== '';
 }
 
 /** The node's own words, and the question for its first slot if that is separate. */

@@ -22,7 +22,12 @@ import { stepNodesIn } from '../graph/step-nodes.ts';
 import { mintTriggerPaths, triggerPathsOf } from '../graph/trigger-path.ts';
 import { nodesWithoutEffect, validateDefinition } from '../graph/validate.ts';
 import { WorkflowRefused } from '../graph/workflow-refused.ts';
-import { nameCollisions, toolUuidsOf, unknownTools } from '../tools/tool-references.ts';
+import {
+  agentsReferredTo,
+  nameCollisions,
+  toolUuidsOf,
+  unknownTools,
+} from '../tools/tool-references.ts';
 
 export interface AgentCheckDeps {
   store: Pick<Store, 'workflows' | 'tools'>;
@@ -71,8 +76,32 @@ async function problemsOf(
     ...unknownTools(definition, tools),
     ...nameCollisions(definition, tools),
     ...(await takenTriggers(deps, definition, workflowId)),
+    ...(await unknownAgents(deps, organizationId, { definition, tools })),
     ...(await serviceProblems(deps, organizationId, { definition, configurations })),
   ];
+}
+
+/** Transfers to agents that do not exist. They may be unpublished: agents that transfer to each other are published one
+ *  after the other. */
+async function unknownAgents(
+  { store }: AgentCheckDeps,
+  organizationId: string,
+  { definition, tools }: { definition: WorkflowDefinition; tools: readonly Tool[] },
+): Promise<WorkflowProblem[]> {
+  const references = agentsReferredTo(definition, tools);
+  const uuids = [...new Set(references.map(({ uuid }) => uuid))];
+  const found = await Promise.all(
+    uuids.map((uuid) =>
+      store.workflows.findAgent({ organizationId, uuid }, ['draft', 'published']),
+    ),
+  );
+  const known = new Set(uuids.filter((_uuid, nth) => found[nth] !== undefined));
+  return references.flatMap(({ uuid, nodeId: id, field, tool }) => {
+    if (known.has(uuid)) return [];
+    const by = tool === undefined ? 'This node' : `The tool ${tool}`;
+    const message = `${by} transfers to the agent ${uuid}, which does not exist`;
+    return [{ kind: 'node' as const, id, field, message }];
+  });
 }
 
 /** Problems of nodes' services, over those that the call would have: wrong values, missing keys, languages that they

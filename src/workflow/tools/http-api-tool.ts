@@ -5,6 +5,7 @@ import { soleFunction } from './function-name.ts';
 import { checkedArguments, presetValues, type ToolValues } from './parameters.ts';
 import {
   credentialUuid,
+  messageDelay,
   messageOrNull,
   orElse,
   presetParameters,
@@ -19,6 +20,8 @@ import { defineTool } from './tool-type.ts';
 
 /** Longest timeout; the caller waits in silence. */
 const TIMEOUT_MS_MAX = 120_000;
+/** Longest delay of the message: half a minute, after which the engine's own lines have been said several times. */
+const MESSAGE_DELAY_MS_MAX = 30_000;
 
 const config = z.object({
   method: z
@@ -48,6 +51,7 @@ const config = z.object({
     .default(null)
     .describe('`audio`: the recording is played in place of the text.'),
   customMessageRecordingId: referenceOrNull.describe('The `recording_id` of that recording.'),
+  customMessageDelayMs: messageDelay(MESSAGE_DELAY_MS_MAX),
   body_template: z
     .record(z.string(), z.unknown())
     .nullable()
@@ -110,9 +114,11 @@ function trialRequest(
 }
 
 function messageOf(settings: HttpApiConfig): ToolMessage {
-  const { customMessage, customMessageType, customMessageRecordingId } = settings;
+  const { customMessage, customMessageType, customMessageRecordingId, customMessageDelayMs } =
+    settings;
   return {
     text: customMessage ?? '',
     recordingId: customMessageType === 'audio' ? customMessageRecordingId || null : null,
+    delayMs: customMessageDelayMs,
   };
 }

@@ -3,13 +3,25 @@
 
 import { z } from 'zod';
 import { calculatorTool } from './calculator-tool.ts';
+import { collectDigitsTool } from './collect-digits-tool.ts';
 import { endCallTool } from './end-call-tool.ts';
 import { httpApiTool } from './http-api-tool.ts';
 import { mcpTool } from './mcp-tool.ts';
+import { switchLanguageTool } from './switch-language-tool.ts';
 import type { NotOpened, OpenTool, StoredTool, ToolType } from './tool-type.ts';
+import { transferAgentTool } from './transfer-agent-tool.ts';
 import { transferCallTool } from './transfer-call-tool.ts';
 
-const rows = [httpApiTool, endCallTool, transferCallTool, calculatorTool, mcpTool] as const;
+const rows = [
+  httpApiTool,
+  endCallTool,
+  transferCallTool,
+  calculatorTool,
+  mcpTool,
+  collectDigitsTool,
+  switchLanguageTool,
+  transferAgentTool,
+] as const;
 
 export const toolTypes: readonly ToolType[] = rows;
 

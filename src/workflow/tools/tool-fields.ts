@@ -31,6 +31,8 @@ export interface ToolMessage {
   text: string;
   /** Id or name of the clip to play; the text replaces a missing clip. */
   recordingId: string | null;
+  /** Milliseconds of silence before the message, which is said only if the tool still runs then. Absent: at once. */
+  delayMs?: number;
 }
 
 /** The message of an end or a transfer. */
@@ -54,6 +56,13 @@ export function toolMessageOf(fields: z.output<z.ZodObject<typeof messageFields>
     text: customMessage ?? '',
     recordingId: messageType === 'audio' ? audioRecordingId || null : null,
   };
+}
+
+/** Delay of a tool's message in milliseconds, at most `max`. Not in the reference. */
+export function messageDelay(max: number) {
+  return orElse(z.int().min(0).max(max), 0).describe(
+    `Milliseconds of silence before that text, 0 to ${max.toLocaleString('en')}: it is spoken only if there is no answer by then. Default: 0, at once.`,
+  );
 }
 
 /** URL whose part up to the path is fixed; the rest may contain templates. */

@@ -9,6 +9,8 @@ import type { StoredTool } from './tool-type.ts';
 
 /** Different tools of one agent. */
 const TOOLS_MAX = 1_000;
+/** Transfers to agents that are checked: a call loads far fewer agents. */
+const AGENT_REFERENCES_MAX = 50;
 
 /** Tool ids without repetition; at most the first thousand. */
 export function toolUuidsOf({ nodes }: WorkflowDefinition): string[] {
@@ -33,6 +35,43 @@ export function unknownTools(
       .filter((uuid) => !known.has(uuid))
       .map((uuid) => problem(node, `Tool ${uuid} does not exist`)),
   );
+}
+
+/** A transfer to another agent. */
+export interface AgentReference {
+  uuid: string;
+  nodeId: string;
+  /** Field of the node's data. */
+  field: string;
+  /** The tool that transfers. Undefined: the node does. */
+  tool: string | undefined;
+}
+
+/** Agents to which nodes of the definition transfer, themselves or by tools. At most the first fifty. */
+export function agentsReferredTo(
+  definition: WorkflowDefinition,
+  tools: readonly StoredTool[],
+): AgentReference[] {
+  const byTool = new Map(
+    tools.flatMap((tool): [string, { name: string; uuid: string }][] => {
+      const open = openTool(tool);
+      const uuid = typeof open === 'string' ? undefined : open.agentUuid;
+      return uuid === undefined ? [] : [[tool.uuid, { name: tool.name, uuid }]];
+    }),
+  );
+  const all = definition.nodes.flatMap((node): AgentReference[] => {
+    const { transfer_to_agent: own } = node.data;
+    const place = { nodeId: node.id, field: 'data.transfer_to_agent', tool: undefined };
+    const ofNode =
+      typeof own === 'string' && own.trim() !== '' ? [{ uuid: own.trim(), ...place }] : [];
+    const ofTools = referencesOf(node).flatMap((toolUuid) => {
+      const { uuid, name } = byTool.get(toolUuid) ?? {};
+      const by = { nodeId: node.id, field: 'data.tool_uuids', tool: name };
+      return uuid === undefined ? [] : [{ uuid, ...by }];
+    });
+    return [...ofNode, ...ofTools];
+  });
+  return all.slice(0, AGENT_REFERENCES_MAX);
 }
 
 /** Functions of one node with the same name. Archived tools are not offered. */

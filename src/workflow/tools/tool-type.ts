@@ -3,6 +3,8 @@
 // Source: contract §5.4, §8.7, §10.1.
 
 import { z } from 'zod';
+import type { LanguageServices } from '../../model/speech-services/node-services.ts';
+import type { DigitRules } from './digit-check.ts';
 import type { ToolContext, ToolValues } from './parameters.ts';
 import { orElse, type ToolMessage } from './tool-fields.ts';
 import type { ToolRequest } from './tool-request-builder.ts';
@@ -29,7 +31,31 @@ export type ToolOutcome =
   /** The call ends after the tool's message was played. */
   | { what: 'end'; disposition: string | null }
   /** The caller is transferred as the tool's `transfer` says. */
-  | { what: 'transfer'; arguments: ToolValues };
+  | { what: 'transfer'; arguments: ToolValues }
+  /** The caller enters digits by keys, after the tool's message. */
+  | { what: 'digits'; collection: DigitCollection }
+  /** The call goes on in another language, with the message as its first words; empty: the model speaks. */
+  | { what: 'language'; language: string; message: string }
+  /** Another agent takes the call over. */
+  | { what: 'agent'; agentUuid: string; reason: string; greets: boolean };
+
+/** How the caller enters digits. */
+export interface DigitCollection {
+  rules: DigitRules;
+  terminator: '#' | '*' | null;
+  /** Milliseconds from the end of the message to the first key. */
+  firstDigitMs: number;
+  /** Milliseconds between two keys after which the entry is complete. */
+  pauseMs: number;
+  /** Entries that the caller has. */
+  tries: number;
+  /** Whether the digits are kept from the model, the transcript, the log and the recording. */
+  isHidden: boolean;
+  /** Name under which the digits are stored; null: they are not. */
+  variable: string | null;
+  /** What is said before a further entry, as a template; empty: the engine's own line. */
+  retryMessage: string;
+}
 
 /** Steps of a transfer, in order. */
 export interface TransferSteps {
@@ -71,10 +97,15 @@ export interface OpenTool {
   call(key: string, given: ToolValues, context: ToolContext): ToolOutcome;
   /** The reply as the model sees it. Default: its status and its data. */
   resultOf?(key: string, reply: { status: number; data: unknown }): Record<string, unknown>;
-  /** Whether the tool ends the conversation, so that only the first such call of an answer counts. Default: false. */
+  /** Whether the tool ends the conversation or takes its next step, so that only the first such call of an answer counts.
+   *  Default: false. */
   leavesConversation?: boolean;
   message?: ToolMessage;
   transfer?: TransferSteps;
+  /** Languages to which it may switch the call. Absent: none. */
+  languages?: readonly LanguageServices[];
+  /** Agent to which it may transfer the call. Absent: none. */
+  agentUuid?: string;
   /** Test without a call; undefined if that is not possible. */
   trial?: ToolTrial;
 }

@@ -8,12 +8,14 @@ import { soleFunction } from './function-name.ts';
 import { checkedArguments, presetValues, type ToolContext, type ToolValues } from './parameters.ts';
 import {
   credentialUuid,
+  messageDelay,
   messageFields,
   messageOrNull,
   orElse,
   presetParameters,
   requestHeaders,
   requestUrl,
+  type ToolMessage,
   type ToolParameter,
   toolMessageOf,
   toolParameters,
@@ -31,6 +33,9 @@ const MESSAGE_CHARACTERS_MAX = 2_000;
 /** Longest spoken text: a minute of speech, as values may be long and the caller waits. */
 const SPOKEN_CHARACTERS_MAX = 1_000;
 
+/** Longest wait for the server that returns the destination. */
+const RESOLVER_MS_MAX = 5_000;
+
 const destination = z
   .string()
   .max(DESTINATION_CHARACTERS_MAX)
@@ -43,12 +48,13 @@ const resolver = z.object({
   url: requestUrl,
   headers: requestHeaders,
   credential_uuid: credentialUuid,
-  timeout_ms: orElse(z.int().min(500).max(5_000), 3_000).describe(
+  timeout_ms: orElse(z.int().min(500).max(RESOLVER_MS_MAX), 3_000).describe(
     'Milliseconds that the answer may take, 500 to 5,000. Default: 3,000.',
   ),
   wait_message: messageOrNull.describe(
     'Text that is spoken while the server is asked, with template variables. Null: none.',
   ),
+  wait_message_delay_ms: messageDelay(RESOLVER_MS_MAX),
   parameters: toolParameters,
   preset_parameters: presetParameters,
 });
@@ -222,13 +228,18 @@ export const transferCallTool = defineTool({
       ringS: settings.timeout,
       needsWarm: settings.warm?.if_unsupported === 'fail',
       asksServer: settings.destination_source === 'dynamic',
-      waitMessage: { text: settings.resolver?.wait_message ?? '', recordingId: null },
+      waitMessage: waitMessageOf(settings),
       resolverRequest: (given, context) => resolverRequest(settings, given, context),
       knownDestination: (context) => knownDestination(settings, context),
       announcement: (context) => announcementOf(settings, context),
     },
   }),
 });
+
+function waitMessageOf({ resolver }: TransferCallConfig): ToolMessage {
+  const delayMs = resolver?.wait_message_delay_ms ?? 0;
+  return { text: resolver?.wait_message ?? '', recordingId: null, delayMs };
+}
 
 /** The parameters. Of two with the same name, the transfer's own precedes the resolver's. */
 function parametersOf(config: TransferCallConfig): ToolParameter[] {

@@ -15,6 +15,7 @@ const TEXTS = ['a', 'csv', '09:00', 'a.csv', 'text/csv', 'PJSIP/{number}', 'a@b.
 const byName: Readonly<Record<string, string>> = {
   url: 'https://crm.example.com/',
   method: 'GET',
+  language: 'de',
   start_time: '09:00',
   end_time: '17:00',
   private_key: PRIVATE_KEY_PEM,

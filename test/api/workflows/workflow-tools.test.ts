@@ -78,6 +78,30 @@ describe('an agent with tools', () => {
     }
   });
 
+  it('that transfers to an agent needs that agent, published or not', async () => {
+    const transferTo = async (agentUuid: string) => {
+      const config = { agent_uuid: agentUuid };
+      const body = { name: 'To billing', definition: { type: 'transfer_agent', config } };
+      return (await ok('POST', '/tools/', body)).tool_uuid;
+    };
+    await update(await transferTo(UNKNOWN));
+    const refused = await call('POST', `/api/v1/workflow/${id}/publish`);
+    expect([refused.status, refused.body.detail.errors]).toEqual([
+      422,
+      [
+        {
+          kind: 'node',
+          id: '1',
+          field: 'data.tool_uuids',
+          message: `The tool To billing transfers to the agent ${UNKNOWN}, which does not exist`,
+        },
+      ],
+    ]);
+    const { workflow_uuid: uuid } = (await create()).body;
+    expect((await update(await transferTo(uuid))).status).toBe(200);
+    expect((await ok('POST', `/workflow/${id}/publish`)).status).toBe('published');
+  });
+
   it('of another organization has a tool that does not exist', async () => {
     const { apiKey } = await served.stranger();
     const foreign = await call('POST', '/api/v1/tools/', {

@@ -28,7 +28,7 @@ interface Talk {
 }
 
 async function withTool(
-  type: 'http_api' | 'transfer_call' | 'end_call',
+  type: 'http_api' | 'transfer_call' | 'end_call' | 'collect_digits' | 'transfer_agent',
   config: object,
 ): Promise<Talk> {
   const { uuid } = await at.store.tools.create(at.owner, {
@@ -79,6 +79,49 @@ describe('a chat in which the model uses a tool', () => {
     expect(told.turns.at(-1)?.assistantText).toContain('Please call us.');
     expect(JSON.stringify(llm.spoken.at(-1)?.messages)).toContain('textchat_not_supported');
     expect(told.status).toBe('idle');
+  });
+
+  it('has digits written, and hidden ones not at all', async () => {
+    const { harness, llm, opened } = await withTool('collect_digits', { min_digits: 4 });
+    llm.answers = now([{ call: 'front_desk' }, { say: ['Thank you.'] }]);
+    const asked = await atThisMoment(at.clock, harness.say(opened, 'my order'));
+    expect(asked.turns.at(-1)?.assistantText).toContain('keys of your telephone');
+    const told = await atThisMoment(at.clock, harness.say(asked, '12 34'));
+    expect(told.turns.at(-1)?.assistantText).toBe('Thank you.');
+    expect(JSON.stringify(llm.spoken.at(-1)?.messages)).toContain('1234');
+
+    const hidden = await withTool('collect_digits', { hidden: true, variable: 'card' });
+    hidden.llm.answers = now([{ call: 'front_desk' }, { say: ['Please call us.'] }]);
+    const refused = await atThisMoment(at.clock, hidden.harness.say(hidden.opened, 'pay'));
+    expect(refused.turns.at(-1)?.assistantText).toBe('Please call us.');
+    expect(JSON.stringify(hidden.llm.spoken.at(-1)?.messages)).toContain('keys of a telephone');
+  });
+
+  it('goes on with another agent', async () => {
+    const { workflow } = await at.store.workflows.create(at.owner, {
+      name: 'Billing',
+      triggerPaths: [],
+      definition: definition([
+        start('talk', { name: 'Billing', prompt: 'Explain bills.' }),
+        end('bye'),
+      ]),
+      configurations: {},
+      templateContextVariables: {},
+    });
+    const { harness, llm, opened } = await withTool('transfer_agent', {
+      agent_uuid: workflow.uuid,
+    });
+    const given = { reason: 'a wrong bill' };
+    llm.answers = now([
+      { call: 'front_desk', given },
+      { say: ['Which bill?'] },
+      { say: ['I see.'] },
+    ]);
+    const told = await atThisMoment(at.clock, harness.say(opened, 'my bill is wrong'));
+    expect(told.turns.at(-1)?.assistantText).toBe('Which bill?');
+    const next = await atThisMoment(at.clock, harness.say(told, 'number seven'));
+    expect(next.turns.at(-1)?.assistantText).toBe('I see.');
+    expect(JSON.stringify(llm.spoken.at(-1)?.messages[0])).toContain('Explain bills.');
   });
 
   it('ends by it, and is completed', async () => {

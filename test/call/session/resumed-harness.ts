@@ -6,6 +6,7 @@ import { CallRegistry } from '../../../src/call/session/call-registry.ts';
 import type { ResumeRefusal } from '../../../src/call/session/resumed-call.ts';
 import { CallAdoptions } from '../../../src/call/start/call-adoption.ts';
 import { CallPlanner } from '../../../src/call/start/call-planner.ts';
+import { agentVersionsIn } from '../../../src/call/start/setup/plan-agents.ts';
 import { PreCallFetches } from '../../../src/call/start/setup/pre-call-fetch.ts';
 import type { TransferLegs } from '../../../src/call/transfer/transfer-leg.ts';
 import type { Run } from '../../../src/model/run.ts';
@@ -99,7 +100,8 @@ export async function resume(
     throw new Error('no configuration');
   }
   const call = { run: found.run, configuration, provider };
-  const plan = await planner.plan({ ...call, planned: { fetchUntilMs: 0 } });
+  const agents = agentVersionsIn(await first.events(run));
+  const plan = await planner.plan({ ...call, agents, planned: { fetchUntilMs: 0 } });
   const transferLegs = undefined as unknown as TransferLegs; // No transfer in these calls.
   const starts = new SessionStarts({ ...deps, registry, session: { ...deps, transferLegs } });
   const begun = await starts.resume(plan);

@@ -57,6 +57,7 @@ describe('the catalogue', () => {
       ...extraction,
       ...references,
       ...scripted,
+      'transfer_to_agent',
       ...services,
     ]);
     expect(names('endCall')).toEqual([

@@ -27,6 +27,7 @@ describe('the definition of a tool', () => {
         customMessage: null,
         customMessageType: null,
         customMessageRecordingId: null,
+        customMessageDelayMs: 0,
         body_template: null,
       },
     });
@@ -44,6 +45,30 @@ describe('the definition of a tool', () => {
       type: 'calculator',
       config: {},
     });
+  });
+
+  it('that collects digits has limits, and a name for hidden ones', () => {
+    const isDigits = (config: object) => isValid('collect_digits', config);
+    expect(isDigits({})).toBe(true);
+    expect(isDigits({ min_digits: 6, max_digits: 6, terminator: 'none', tries: 5 })).toBe(true);
+    expect(isDigits({ min_digits: 7, max_digits: 6 })).toBe(false);
+    for (const wrong of [{ max_digits: 33 }, { tries: 6 }, { patterns: ['2*'] }, { check: 'x' }])
+      expect(isDigits(wrong)).toBe(false);
+    expect(isDigits({ hidden: true })).toBe(false);
+    expect(isDigits({ hidden: true, variable: 'card' })).toBe(true);
+    expect(isDigits({ variable: 'not a name' })).toBe(false);
+  });
+
+  it('that switches the language names each language once, by its tag', () => {
+    const offers = (...languages: string[]) =>
+      isValid('switch_language', { languages: languages.map((language) => ({ language })) });
+    expect(offers('de', 'pt-BR')).toBe(true);
+    for (const wrong of [[], ['de', 'de'], ['German']]) expect(offers(...wrong)).toBe(false);
+  });
+
+  it('that transfers to an agent names it', () => {
+    expect(isValid('transfer_agent', { agent_uuid: 'some-uuid' })).toBe(true);
+    expect(isValid('transfer_agent', {})).toBe(false);
   });
 
   it('of the reserved types does not exist', () => {

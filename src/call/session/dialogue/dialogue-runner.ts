@@ -6,6 +6,7 @@ import type { Log } from '../../../log.ts';
 import type { EndReason } from '../../../model/end-reason.ts';
 import type { ExpectedInput } from '../../../model/expected-input.ts';
 import type { LanguageModel } from '../../../speech/llm/llm.ts';
+import type { SpeechPlace } from '../../../speech/speech-plan.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type {
   DialogueAction,
@@ -18,6 +19,7 @@ import { CallTimers, guardedClock } from './call-timers.ts';
 import { DialogueQueue } from './dialogue-queue.ts';
 import type { DialogueRecord } from './dialogue-record.ts';
 import { Generation, type GenerationSink } from './generation.ts';
+import { moveIn } from './speech-place.ts';
 import type { ToolRequestDeps } from './tool-request.ts';
 import { ToolRunner, type TransferAction, type TransferEvent } from './tool-runner.ts';
 
@@ -44,8 +46,8 @@ export interface DialogueMedium {
   /** Sends keys to the far end. */
   press?(digits: string): void;
   expect(expectation: ExpectedInput): void;
-  /** Called at a node's change: what is said or asked after this belongs to the node. */
-  entered?(nodeId: string): void;
+  /** Called at a change of node, agent or language: what is said or asked after this belongs to the new place. */
+  moved?(to: Partial<SpeechPlace>): void;
   /** Transfers the caller. Never rejects. */
   transfer(action: TransferAction, signal: AbortSignal): Promise<TransferEvent>;
   end(reason: EndReason): void;
@@ -230,10 +232,12 @@ export class DialogueRunner {
       case 'wait':
         this.#wait(action);
         break;
-      case 'log':
+      case 'log': {
         this.#record.note(action.body);
-        if (action.body.type === 'node.entered') this.#medium.entered?.(action.body.nodeId);
+        const moved = moveIn(action.body);
+        if (moved !== undefined) this.#medium.moved?.(moved);
         break;
+      }
       case 'call-out':
       case 'transfer':
       case 'stop-tool':

@@ -14,8 +14,9 @@ export function modelOfNode(
   { llm: first, nodes }: WithModel & { nodes?: ReadonlyMap<string, WithModel> | undefined },
   current: () => WithModel,
 ): LanguageModel | undefined {
-  if (first === undefined || nodes === undefined) return first;
-  const now = (): LanguageModel => current().llm ?? first;
+  const some = first ?? [...(nodes?.values() ?? [])].find(({ llm }) => llm !== undefined)?.llm;
+  if (some === undefined || nodes === undefined) return some;
+  const now = (): LanguageModel => current().llm ?? some;
   return {
     get name() {
       return now().name;

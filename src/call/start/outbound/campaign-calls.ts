@@ -13,6 +13,7 @@ import type { ClaimedAttempt } from '../../../store/campaigns/dial-attempts.ts';
 import type { Store } from '../../../store/store.ts';
 import { parseGraph } from '../../../workflow/graph/graph.ts';
 import { preCallRequestOf } from '../../../workflow/graph/pre-call-request.ts';
+import { NO_TOOLS } from '../../../workflow/tools/offered-functions.ts';
 import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
 import type { ConnectServices } from '../../media/connect-services.ts';
 import { planCall, planClips } from '../setup/call-plan.ts';
@@ -300,8 +301,9 @@ export class CampaignWords {
     const owner = { organizationId, configurations, definition };
     const { plan: speech } = await services.speech.planOf(owner);
     const sounds = await planClips(library, run, version);
-    const graph = parseGraph(definition);
-    return { plan: planCall({ run, ...route, version, graph, speech, sounds }), readAtMs };
+    const first = { name: '', version, graph: parseGraph(definition), tools: NO_TOOLS };
+    const agents = { first, others: new Map() };
+    return { plan: planCall({ run, ...route, agents, speech, sounds }), readAtMs };
   }
 
   async #versionOf({

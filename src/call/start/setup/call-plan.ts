@@ -14,15 +14,20 @@ import {
   BackgroundNoise,
   officeBackgroundNoise,
 } from '../../../pipeline/speak/background-noise.ts';
-import type { SpeechPlan } from '../../../speech/speech-plan.ts';
+import {
+  type PlannedSpeech,
+  type SpeechPlace,
+  type SpeechPlan,
+  speechAt,
+} from '../../../speech/speech-plan.ts';
 import type { TelephonyProvider } from '../../../telephony/provider/provider.ts';
 import { clipRefsOf } from '../../../workflow/engine/clip-refs.ts';
 import { linesFor } from '../../../workflow/engine/dialogue-lines.ts';
-import { createEngine, type DialogueEngine } from '../../../workflow/engine.ts';
-import type { Graph } from '../../../workflow/graph/graph.ts';
+import { type AgentOptions, createEngine, type DialogueEngine } from '../../../workflow/engine.ts';
 import { hasPostCallNodes } from '../../../workflow/graph/post-call-nodes.ts';
 import { NO_TOOLS, type NodeTools } from '../../../workflow/tools/offered-functions.ts';
 import { handlingOf } from './answering-machine.ts';
+import type { PlannedAgent, PlannedAgents } from './plan-agents.ts';
 import type { PreCallFetch } from './pre-call-fetch.ts';
 import type { CallClips, ClipLibrary } from './sound-library.ts';
 
@@ -51,44 +56,72 @@ export interface CallPlan {
   hasAfterwork: boolean;
 }
 
-/** Plans a call. `graph`: that of the version. */
+/** Plans a call. `languages`: as in `PlannedSpeech`. */
 export function planCall(input: {
   run: Run;
   configuration: Pick<TelephonyConfiguration, 'credentials'>;
   provider: TelephonyProvider;
-  version: WorkflowVersion;
-  graph: Graph;
+  agents: Pick<PlannedAgents, 'first' | 'others'>;
   speech: SpeechPlan;
+  languages?: PlannedSpeech['languages'];
   sounds: PlannedSounds;
-  tools?: NodeTools;
 }): CallPlan {
-  const settings = turnSettingsOf(input.version.configurations);
-  const tools = input.tools ?? NO_TOOLS;
-  const isLatinOnly = input.speech.tts.isLatinOnly === true;
+  const { agents, speech, provider } = input;
+  const { version } = agents.first;
+  const optionsOf = (agent: PlannedAgent, uuid?: string): AgentOptions => {
+    const languages = input.languages?.get(uuid ?? '');
+    const own = agentOptions(agent, speechAt(speech, startOf(agent, uuid)), languages);
+    const { settings } = own;
+    const isPossible = isHandOverPossible(settings, provider);
+    return { ...own, settings: { ...settings, fault_transfer_enabled: isPossible } };
+  };
+  const first = optionsOf(agents.first);
   return {
     run: input.run,
     configuration: input.configuration,
-    provider: input.provider,
+    provider,
     engine: createEngine({
-      graph: input.graph,
-      policy: policyOf(input.speech),
-      settings: {
-        ...settings,
-        fault_transfer_enabled: isHandOverPossible(settings, input.provider),
-      },
+      ...first,
+      agents: new Map(
+        [...agents.others].map(([uuid, agent]) => [uuid, agent && optionsOf(agent, uuid)]),
+      ),
       clips: input.sounds.clips.find,
-      tools,
-      answerHandling: handlingOf(input.run, input.version.configurations),
-      lines: linesFor(settings.agent_language, isLatinOnly),
-      isLatinOnly,
+      answerHandling: handlingOf(input.run, version.configurations),
     }),
-    tools,
-    settings,
-    speech: input.speech,
+    tools: first.tools ?? NO_TOOLS,
+    settings: turnSettingsOf(version.configurations),
+    speech,
     ...input.sounds,
-    storedSettings: input.version.configurations,
+    storedSettings: version.configurations,
     preCall: undefined,
-    hasAfterwork: input.version.status === 'draft' || hasPostCallNodes(input.version.definition),
+    hasAfterwork: version.status === 'draft' || hasPostCallNodes(version.definition),
+  };
+}
+
+/** The place in which an agent begins. `uuid`: undefined for the first one. */
+export function startOf({ graph }: PlannedAgent, uuid: string | undefined): SpeechPlace {
+  return { nodeId: graph.start.id, agent: uuid };
+}
+
+/** An agent for the engine. `speech`: the services with which it begins. */
+export function agentOptions(
+  { name, version, graph, tools }: PlannedAgent,
+  speech: Pick<SpeechPlan, 'llm'> & { tts?: Pick<SpeechPlan['tts'], 'isLatinOnly'> },
+  languages: readonly string[] | undefined,
+): AgentOptions & { settings: WorkflowConfigurations } {
+  const settings = turnSettingsOf(version.configurations);
+  const isLatinOnly = speech.tts?.isLatinOnly === true;
+  const policy = policyOf(speech);
+  const { workflowId, id: definitionId } = version;
+  return {
+    graph,
+    policy,
+    settings,
+    identity: { name, workflowId, definitionId },
+    tools: policy === 'model' ? tools : NO_TOOLS,
+    lines: linesFor(settings.agent_language, isLatinOnly),
+    isLatinOnly,
+    ...(languages && { languages }),
   };
 }
 

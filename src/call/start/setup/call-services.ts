@@ -2,18 +2,16 @@
 // speech services.
 
 import type { GatewayError } from '../../../errors/gateway-error.ts';
-import type { WorkflowDefinition } from '../../../model/workflow.ts';
 import type { CallAudioOptions } from '../../../pipeline/call-audio-options.ts';
 import type { LanguageModel } from '../../../speech/llm/llm.ts';
 import type { PlannedSpeech, SpeechPlan } from '../../../speech/speech-plan.ts';
+import type { SpeechAgent } from './agent-settings.ts';
 
 /** Owner of the services: an organization, unless the agent's version or a node of it names its own. */
-export interface SpeechOwner {
+export interface SpeechOwner extends Omit<SpeechAgent, 'agent'> {
   organizationId: string;
-  /** Configurations of the workflow's version. */
-  configurations: Record<string, unknown>;
-  /** Definition of the same version. Default: no node has services of its own. */
-  definition?: WorkflowDefinition;
+  /** Agents to which the call may be transferred. Default: none. */
+  others?: readonly SpeechAgent[];
   /** Run of the call, for log lines about its services. */
   runId?: string | undefined;
 }

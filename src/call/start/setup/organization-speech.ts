@@ -2,11 +2,6 @@
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
-import {
-  type NodeServices,
-  nodeServicesIn,
-  nodeSettingsOf,
-} from '../../../model/speech-services/node-services.ts';
 import type { SpeechJob } from '../../../model/speech-services/service-rows.ts';
 import {
   type LlmSettings,
@@ -14,7 +9,6 @@ import {
   type ServiceProblem,
   type SpeechSettings,
   sectionsOf,
-  settingsIn,
 } from '../../../model/speech-services/speech-settings.ts';
 import type { LanguageModels } from '../../../speech/language-models.ts';
 import type { LanguageModel } from '../../../speech/llm/llm.ts';
@@ -28,7 +22,12 @@ import {
 } from '../../../speech/speech-services.ts';
 import type { Random } from '../../../std/random.ts';
 import type { Store } from '../../../store/store.ts';
-import { stepNodesIn } from '../../../workflow/graph/step-nodes.ts';
+import {
+  type AgentSettings,
+  agentSettings,
+  languageIn,
+  type SpeechAgent,
+} from './agent-settings.ts';
 import type {
   LanguageModelSource,
   PlannedModels,
@@ -80,7 +79,7 @@ export class OrganizationModels implements LanguageModelSource {
       this.#model(settings, owner, { reports, onFault });
     const llm = modelOf(first.llm);
     const planned: PlannedModels = { llm };
-    if (llm !== undefined && nodes.size > 0) {
+    if (nodes.size > 0 && (llm !== undefined || owner.others !== undefined)) {
       const lists = new SettingLists<LlmSettings>();
       lists.add(first.llm);
       const numbers = [...nodes].map(([id, node]) => [id, lists.add(node.llm)] as const);
@@ -121,9 +120,12 @@ export class OrganizationSpeech extends OrganizationModels implements SpeechSour
   async planOf(owner: SpeechOwner): Promise<PlannedSpeech> {
     const { services } = this.#deps;
     const isUsable: IsUsable = (job, settings) => services.isUsable(job, settings);
-    const { first, nodes, faults } = await settingsOf(this.#deps, owner, isUsable);
-    const planned = services.plan(first, nodes, logOf(this.#deps.log, owner));
-    return { plan: planned.plan, faults: [...faults, ...planned.faults] };
+    const settings = await settingsOf(this.#deps, owner, isUsable);
+    const { first, nodes, languages, faults, languageFaults } = settings;
+    const { plan, faults: unusable } = services.plan(first, nodes, logOf(this.#deps.log, owner));
+    // Without a model no tool is used.
+    const ofLanguages = plan.llm === undefined ? [] : languageFaults;
+    return { plan, languages, faults: [...faults, ...ofLanguages, ...unusable] };
   }
 }
 
@@ -134,9 +136,12 @@ function logOf(log: Log, { runId }: SpeechOwner): Log {
 interface CallSettings {
   /** Settings of the node in which the call begins. */
   first: NodeSettings;
-  /** Settings of every node, by id; empty if no node has services of its own. */
+  /** Settings of every place; empty if none has services of its own. */
   nodes: ReadonlyMap<string, NodeSettings>;
+  /** Languages that the services of each agent have. */
+  languages: ReadonlyMap<string, readonly string[]>;
   faults: GatewayError[];
+  languageFaults: readonly GatewayError[];
 }
 
 /** Reads the settings of the owner's services. Never rejects. */
@@ -145,11 +150,10 @@ async function settingsOf(
   owner: SpeechOwner,
   isUsable: IsUsable,
 ): Promise<CallSettings> {
-  const { organizationId, configurations: workflow, definition } = owner;
+  const { organizationId, others = [] } = owner;
   try {
     const stored = await deps.store.modelConfigurations.forCalls(organizationId);
     const problems: ServiceProblem[] = [];
-    const sections = sectionsOf({ organization: undefined, ...stored, workflow }, problems);
     const pickKey = onceForEach((keys, { job, settingsOf: settingsWith }) => {
       const usable = keys.filter((key) => {
         const settings = settingsWith(key);
@@ -158,30 +162,38 @@ async function settingsOf(
       const among = usable.length === 0 ? keys : usable;
       return among[deps.random.integer(among.length)] ?? '';
     });
-    const call = settingsIn(sections, pickKey, problems);
-    const steps = definition && stepNodesIn(definition);
-    const own = new Map<string, NodeServices>();
-    for (const { id, data } of steps?.all ?? []) {
-      const services = nodeServicesIn(data);
-      if (services !== undefined) own.set(id, services);
-    }
-    const ofNodes = nodeSettingsOf(sections, own, pickKey);
-    const faults = [...problems, ...ofNodes.problems].map(({ model, message }) => {
-      return new GatewayError('SPEECH_SETTINGS_INVALID', { section: model, reason: message });
-    });
-    if (own.size === 0) return { first: call, nodes: NO_NODES, faults };
-    const settingsOfNode = (id: string): NodeSettings => {
-      const language = own.get(id)?.language;
-      return { ...(ofNodes.nodes.get(id) ?? call), ...(language !== undefined && { language }) };
+    const callLanguage = languageIn(owner.configurations);
+    const ofAgent = (agent: SpeechAgent): AgentSettings => {
+      const workflow = agent.configurations;
+      const sections = sectionsOf({ organization: undefined, ...stored, workflow }, problems);
+      return agentSettings(agent, sections, { pickKey, callLanguage });
     };
-    const nodes = new Map(steps?.all.map(({ id }) => [id, settingsOfNode(id)]));
-    return { first: nodes.get(steps?.first?.id ?? '') ?? call, nodes, faults };
+    const first = ofAgent(owner);
+    const all = [first, ...others.map(ofAgent)];
+    const faults = [...problems, ...all.flatMap((each) => each.problems)].map(
+      ({ model: section, message: reason }) =>
+        new GatewayError('SPEECH_SETTINGS_INVALID', { section, reason }),
+    );
+    const names = ['', ...others.map(({ agent = '' }) => agent)];
+    return {
+      first: first.first,
+      nodes: new Map(all.flatMap(({ places }) => [...places])),
+      languages: new Map(all.map(({ languages }, nth) => [names[nth] ?? '', languages])),
+      faults,
+      languageFaults: all.flatMap((each) => each.languageFaults),
+    };
   } catch (error) {
     deps.log.error(
       { err: error, organizationId },
       'speech services not read: the gateway uses its own',
     );
-    return { first: GATEWAY_SETTINGS, nodes: NO_NODES, faults: [settingsFaultOf(error)] };
+    return {
+      first: GATEWAY_SETTINGS,
+      nodes: NO_NODES,
+      languages: new Map(),
+      faults: [settingsFaultOf(error)],
+      languageFaults: [],
+    };
   }
 }
 

@@ -11,6 +11,7 @@ import { OPEN_SPEECH } from '../../../../src/model/expected-input.ts';
 import { sttServices } from '../../../../src/model/speech-services/services.ts';
 import { LanguageModels } from '../../../../src/speech/language-models.ts';
 import type { LanguageModel } from '../../../../src/speech/llm/llm.ts';
+import { speechAt } from '../../../../src/speech/speech-plan.ts';
 import { SpeechServices } from '../../../../src/speech/speech-services.ts';
 import { systemRandom } from '../../../../src/std/random.ts';
 import type { CallConfiguration } from '../../../../src/store/library/model-configurations.ts';
@@ -54,7 +55,7 @@ function open(
   const speech = new OrganizationSpeech({ ...deps, services } as never);
   const planOf = (
     configurations: Record<string, unknown> = {},
-    more: Pick<SpeechOwner, 'definition' | 'runId'> = {},
+    more: Partial<Omit<SpeechOwner, 'organizationId'>> = {},
   ) => speech.planOf({ organizationId: '7', configurations, ...more });
   return {
     clock,
@@ -135,6 +136,56 @@ describe("the speech services of an organization's call", () => {
     const { plan } = await planOf({}, { definition: talk });
     expect([plan.stt?.name, plan.tts.name]).toEqual(['assemblyai', 'elevenlabs']);
     expect(plan.nodes?.get('bye')?.sttList).toBe(1);
+  });
+
+  it('are also planned for each language of a tool, at every node, if they have it', async () => {
+    const { planOf } = open(configured({ stt, tts, llm }));
+    const talk = definition([start('ask', { voice: 'v' }), end('bye')]);
+    const { plan, languages, faults } = await planOf(
+      {},
+      { definition: talk, languages: [{ language: 'de', voice: 'w' }, { language: 'fr' }] },
+    );
+    expect(languages?.get('')).toEqual(['de', 'fr']);
+    expect(faults).toEqual([]);
+    const at = (nodeId: string, language?: string) => speechAt(plan, { nodeId, language });
+    expect(at('ask', 'de').language).toBe('de');
+    expect(at('ask', 'de').tts).not.toBe(at('ask').tts);
+    expect(at('ask', 'de').sttList).not.toBe(at('ask', 'fr').sttList);
+    // The voice of the language is that of every node; without one it is the node's.
+    expect(at('ask', 'de').tts).toBe(at('bye', 'de').tts);
+    expect(at('ask', 'fr').tts).not.toBe(at('bye', 'fr').tts);
+  });
+
+  it('do not offer a language that recogniser or voice lack, and say so to an agent with a model', async () => {
+    const { planOf } = open(configured({ llm }));
+    const talk = definition([start('ask'), end('bye')]);
+    const more = { definition: talk, languages: [{ language: 'de' }, { language: 'en-GB' }] };
+    const { plan, languages, faults } = await planOf({}, more);
+    expect(languages?.get('')).toEqual(['en-GB']);
+    expect(faults.map(({ message }) => message)).toEqual([
+      expect.stringContaining('the language de is not offered'),
+    ]);
+    expect(speechAt(plan, { nodeId: 'ask', language: 'de' })).toBe(plan);
+    await services.close();
+    const scripted = open(undefined);
+    expect((await scripted.planOf({}, more)).faults).toEqual([]);
+  });
+
+  it('of another agent of the call are its own, whatever its nodes are called', async () => {
+    const { planOf } = open(configured({ stt, tts }));
+    const talk = definition([start('ask'), end('bye')]);
+    const own = { stt: { provider: 'assemblyai', api_key: KEY }, llm };
+    const override = { version: 2, mode: 'byok', byok: { mode: 'pipeline', pipeline: own } };
+    const configurations = { model_configuration_v2_override: override, agent_language: 'es' };
+    const { plan } = await planOf(
+      {},
+      { definition: talk, others: [{ agent: 'billing', configurations, definition: talk }] },
+    );
+    const other = speechAt(plan, { agent: 'billing', nodeId: 'ask' });
+    expect([plan.stt?.name, plan.llm]).toEqual(['deepgram', undefined]);
+    expect(other).toMatchObject({ sttList: 1, language: 'es' });
+    expect(other.llm).toBeDefined();
+    expect(speechAt(plan, { nodeId: 'ask' })).toBe(plan);
   });
 
   it('have one key of a list in all services and nodes of a call', async () => {
