@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import type { LineSettings, LineTest } from '../../model/line-watch.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type {
   MediaSocket,
@@ -194,4 +195,10 @@ export interface Pbx {
     },
     signal: AbortSignal,
   ): Promise<Finding[]>;
+  /** Places one test call over the connection of this process. Never rejects: what goes wrong is its fault. */
+  testLine(
+    account: ExaminedAccount,
+    facts: { line: LineSettings; publicUrl: string; log: Log },
+    signal: AbortSignal,
+  ): Promise<LineTest>;
 }
