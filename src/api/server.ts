@@ -89,6 +89,7 @@ import { legacyConfigurationRoutes } from './telephony/legacy-configuration-rout
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
 import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
 import { telephonyRoutingRoute } from './telephony/routing-routes.ts';
+import { lineRoutes } from './telephony/line-routes.ts';
 import { trunkRoutes } from './telephony/trunk-routes.ts';
 import { credentialRoutes } from './tools/credential-routes.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
@@ -285,6 +286,7 @@ function guardedRoutes(deps: ServerDeps) {
     examinationCallRoutes(api, deps);
     telephonyRoutingRoute(api, deps);
     trunkRoutes(api, deps);
+    lineRoutes(api, deps);
     phoneNumberRoutes(api, deps);
     workflowRoutes(api, services);
     workflowVersionRoutes(api, deps);

@@ -195,7 +195,8 @@ export interface Pbx {
     },
     signal: AbortSignal,
   ): Promise<Finding[]>;
-  /** Places one test call over the connection of this process. Never rejects: what goes wrong is its fault. */
+  /** Places one test call of a line over the connection of this process. What goes wrong is the fault of its result;
+   *  rejects only if this process, or the one that has the connection, cannot make it. */
   testLine(
     account: ExaminedAccount,
     facts: { line: LineSettings; publicUrl: string; log: Log },
