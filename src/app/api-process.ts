@@ -133,6 +133,7 @@ export async function startApiProcess(
     {
       store,
       providers: examinedByWorker(providers, workers),
+      examinations: examinations.services.examinations,
       takesCalls: () => readiness.reasons.length === 0 && workers.takesCalls,
     },
     log,

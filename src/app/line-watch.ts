@@ -1,7 +1,8 @@
 // The line watch of a gateway, in the process with the HTTP API: test calls over a PBX are made by the process that holds
-// its connection, others here, where their webhooks come.
+// its connection, those over hosted providers here, where their webhooks come.
 
-import { LineWatcher } from '../call/examination/line-watch.ts';
+import type { ExaminationCalls } from '../call/examination/examination-calls.ts';
+import { LineWatcher, type LineWatchDeps } from '../call/examination/line-watch.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { systemClock as clock } from '../std/clock.ts';
@@ -16,23 +17,26 @@ export function openLineWatch(
     store: StoreHandle;
     /** Those of the API process: their test calls are made by a worker. */
     providers: Providers;
+    examinations: Pick<ExaminationCalls, 'testLine'>;
     takesCalls: () => boolean;
   },
   log: Log,
 ): LineWatcher {
-  const { store, providers, takesCalls } = parts;
-  return new LineWatcher({
-    store,
-    pbxProviders: providers.pbx.map(({ name }) => name),
-    takesCalls,
-    async test(line, { id: configurationId, organizationId, provider: name, credentials }, signal) {
-      const provider = providers.byName(name);
-      if (provider === undefined || !isPbx(provider)) return undefined;
+  const { store, providers, examinations, takesCalls } = parts;
+  const test: LineWatchDeps['test'] = async (line, configuration, signal) => {
+    const { id: configurationId, organizationId, credentials } = configuration;
+    const provider = providers.byName(configuration.provider);
+    if (provider === undefined) return undefined;
+    if (isPbx(provider)) {
       const account = { organizationId, configurationId, credentials };
       return await provider.pbx.testLine(account, { line, publicUrl, log }, signal);
-    },
-    clock,
-    random,
-    log,
-  });
+    }
+    // Webhooks of an examination come to any gateway behind a balancer, and only one has the call.
+    if ((await store.gateways.living()).length > 1) return undefined;
+    const phoneNumber = line.number ?? '';
+    const wish = { organizationId, configurationId, phoneNumber, fromPhoneNumberId: null };
+    return await examinations.testLine(wish, { testsKeys: line.testsKeys, signal });
+  };
+  const pbxProviders = providers.pbx.map(({ name }) => name);
+  return new LineWatcher({ store, pbxProviders, takesCalls, test, clock, random, log });
 }

@@ -24,8 +24,8 @@ import { createCallControl } from './call-parts.ts';
 import { OwnCondition, startConditionReport } from './condition-report.ts';
 import { openExaminations } from './examinations.ts';
 import { openForeignUpgrades } from './foreign-upgrades.ts';
-import { openLineWatch } from './line-watch.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
+import { openLineWatch } from './line-watch.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { checkS3 } from './s3-check.ts';
@@ -99,6 +99,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     {
       store,
       providers,
+      examinations: examinations.services.examinations,
       takesCalls: () => readiness.reasons.length === 0 && control.campaignCalls.takesCalls,
     },
     log,

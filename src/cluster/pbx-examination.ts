@@ -42,7 +42,10 @@ function examiner({ name }: PbxProvider, workers: Pick<WorkerPool, 'pbxWorker'>)
   };
 }
 
-function lineTester({ name }: PbxProvider, workers: Pick<WorkerPool, 'pbxWorker'>): Pbx['testLine'] {
+function lineTester(
+  { name }: PbxProvider,
+  workers: Pick<WorkerPool, 'pbxWorker'>,
+): Pbx['testLine'] {
   return async ({ organizationId, configurationId }, { line, publicUrl }) => {
     const worker = workers.pbxWorker();
     if (worker === undefined) throw new GatewayError('WORKER_GONE', { worker: PBX_WORKER });

@@ -53,7 +53,8 @@ export function showLines(lines: readonly ShownLine[]): void {
   for (const gauge of [lineOk, lineFault, lineDelay, lineLoss]) gauge.reset();
   for (const { id: line, kind, isOk, fault, delayMs, lossShare } of lines) {
     lineOk.set({ line, kind }, isOk ? 1 : 0);
-    if (fault !== undefined) lineFault.set({ line, kind, fault: fault.code, remedy: fault.remedy }, 1);
+    if (fault !== undefined)
+      lineFault.set({ line, kind, fault: fault.code, remedy: fault.remedy }, 1);
     if (delayMs !== null) lineDelay.set({ line, kind }, delayMs / 1_000);
     if (lossShare !== null) lineLoss.set({ line, kind }, lossShare);
   }

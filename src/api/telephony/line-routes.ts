@@ -4,7 +4,6 @@
 import { z } from 'zod';
 import { firstTestMs } from '../../call/examination/line-watch.ts';
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { isPbx } from '../../telephony/provider/provider.ts';
 import type { Api, ApiDeps } from '../http/api-deps.ts';
 import { principalOf } from '../http/authentication.ts';
 import { faults } from '../http/error-schema.ts';
@@ -43,7 +42,8 @@ function readRoutes(api: Api, deps: ApiDeps): void {
         ...common,
         operationId: 'listWatchedLines',
         summary: 'List watched lines',
-        description: 'The lines of the configuration that are tested on a schedule, with their state.',
+        description:
+          'The lines of the configuration that are tested on a schedule, with their state.',
         params: parent,
         response: {
           200: z.object({ lines: z.array(lineOut) }).describe('The watched lines.'),
@@ -91,7 +91,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
         operationId: 'createWatchedLine',
         summary: 'Watch a line',
         description:
-          'Tests a line of a PBX by a call on a schedule, the first time within a minute: audio both ways, delay, loss, codec, keys, and whether the call arrives as the number that was dialled. A test call starts no agent, has no run, and is not placed while the places of the line or of the organization are taken. Nothing is watched unless it is added here.',
+          'Tests a line by a call on a schedule, the first time within a minute: audio both ways, delay, loss, codec, keys, and whether the call arrives as the number that was dialled. A test call starts no agent, has no run, and is not placed while the places of the line or of the organization are taken. Nothing is watched unless it is added here. Over a hosted provider a `trunk` is watched, and the provider charges for each call.',
         params: parent,
         body: lineCreate,
         response: {
@@ -107,12 +107,8 @@ function createRoute(api: Api, deps: ApiDeps): void {
         organizationId,
         request.params.config_id,
       );
-      const known = deps.providerByName(provider);
-      if (known === undefined || !isPbx(known)) {
-        throw new GatewayError('LINE_INVALID', { reason: 'only lines of a PBX are watched' });
-      }
       const of = { organizationId, configurationId: id };
-      const settings = createdLine(request.body);
+      const settings = createdLine(request.body, !deps.pbxProviders.includes(provider));
       return lineOnWire(await store.lines.create(of, settings, firstTestMs(random)));
     },
   );
@@ -140,11 +136,12 @@ function changeRoutes(api: Api, deps: ApiDeps): void {
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { id } = await configurationOf(deps, organizationId, request.params.config_id);
-      const { line_id: lineId } = request.params;
+      const { config_id: configId, line_id: lineId } = request.params;
+      const { id, provider } = await configurationOf(deps, organizationId, configId);
       const before = (await store.lines.list(id)).find((line) => line.id === lineId);
       if (before === undefined) throw new GatewayError('LINE_NOT_FOUND');
-      const settings = changedLine(before, request.body);
+      const isHosted = !deps.pbxProviders.includes(provider);
+      const settings = changedLine(before, request.body, isHosted);
       const line = await store.lines.update(id, lineId, settings, firstTestMs(random));
       if (line === undefined) throw new GatewayError('LINE_NOT_FOUND');
       return lineOnWire(line);

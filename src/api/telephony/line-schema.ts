@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { lineFaultCodes, lineFaultOf } from '../../model/line-fault.ts';
 import {
   INTERVAL_MINUTES,
+  INTERVAL_MINUTES_HOSTED_MIN,
   LINE_NAME_MAX,
   type LineSettings,
   type LineTest,
@@ -34,13 +35,17 @@ const context = z
   .string()
   .regex(CONTEXT)
   .nullable()
-  .describe('Of kind `number`: the dialplan context in which calls from outside begin. Null: that of the PJSIP endpoints.');
+  .describe(
+    'Of kind `number`: the dialplan context in which calls from outside begin. Null: that of the PJSIP endpoints.',
+  );
 const enabled = z.boolean().describe('Whether test calls are placed.');
 const intervalMinutes = z
   .int()
   .min(INTERVAL_MINUTES.min)
   .max(INTERVAL_MINUTES.max)
-  .describe('Minutes between two test calls, give or take a tenth.');
+  .describe(
+    'Minutes between two test calls, give or take a tenth; at least 30 over a hosted provider, which charges for each.',
+  );
 const channels = z
   .int()
   .min(1)
@@ -121,23 +126,35 @@ export const lineOut = z
     created_at: timeOut,
     updated_at: timeOut,
   })
-  .meta({ id: 'WatchedLine', description: 'A line that the gateway tests by a call on a schedule.' });
+  .meta({
+    id: 'WatchedLine',
+    description: 'A line that the gateway tests by a call on a schedule.',
+  });
 
 /** Checks what belongs together. Throws LINE_INVALID. */
-export function checkedLine(settings: LineSettings): LineSettings {
+function checkedLine(settings: LineSettings, isHosted: boolean): LineSettings {
   const refuse = (reason: string): never => {
     throw new GatewayError('LINE_INVALID', { reason });
   };
-  if (settings.kind === 'pbx' && settings.number !== null) refuse('a PBX is watched without a number');
+  if (settings.kind === 'pbx' && settings.number !== null)
+    refuse('a PBX is watched without a number');
   if (settings.kind !== 'pbx' && settings.number === null) refuse('it needs a number to call');
   if (settings.kind !== 'number' && settings.context !== null) {
     refuse('only a number has a context');
   }
+  if (isHosted && settings.kind !== 'trunk') {
+    refuse('over a hosted provider a trunk is watched, by a number that answers and echoes');
+  }
+  if (isHosted && settings.intervalMinutes < INTERVAL_MINUTES_HOSTED_MIN) {
+    refuse(
+      `the provider charges for each call: at least ${INTERVAL_MINUTES_HOSTED_MIN} minutes must lie between two`,
+    );
+  }
   return settings;
 }
 
-export function createdLine(body: z.infer<typeof lineCreate>): LineSettings {
-  return checkedLine({
+export function createdLine(body: z.infer<typeof lineCreate>, isHosted: boolean): LineSettings {
+  const settings = {
     name: body.name,
     kind: body.kind,
     number: body.number,
@@ -146,11 +163,16 @@ export function createdLine(body: z.infer<typeof lineCreate>): LineSettings {
     intervalMinutes: body.interval_minutes,
     places: body.channels,
     testsKeys: body.tests_keys,
-  });
+  };
+  return checkedLine(settings, isHosted);
 }
 
-export function changedLine(line: LineSettings, body: z.infer<typeof lineUpdate>): LineSettings {
-  return checkedLine({
+export function changedLine(
+  line: LineSettings,
+  body: z.infer<typeof lineUpdate>,
+  isHosted: boolean,
+): LineSettings {
+  const settings = {
     kind: line.kind,
     name: body.name ?? line.name,
     number: body.number === undefined ? line.number : body.number,
@@ -159,7 +181,8 @@ export function changedLine(line: LineSettings, body: z.infer<typeof lineUpdate>
     intervalMinutes: body.interval_minutes ?? line.intervalMinutes,
     places: body.channels === undefined ? line.places : body.channels,
     testsKeys: body.tests_keys ?? line.testsKeys,
-  });
+  };
+  return checkedLine(settings, isHosted);
 }
 
 export function lineOnWire(line: LineWatch): z.infer<typeof lineOut> {

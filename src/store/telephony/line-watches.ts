@@ -222,7 +222,10 @@ export class LineWatches {
         .where('id', '=', id)
         .returningAll()
         .executeTakeFirstOrThrow();
-      await tx.insertInto('line_tests').values({ line_id: id, at: now, ...found }).execute();
+      await tx
+        .insertInto('line_tests')
+        .values({ line_id: id, at: now, ...found })
+        .execute();
       await dropOld(tx, id);
       return toLine(row);
     });
@@ -313,8 +316,7 @@ function toLine(row: Selectable<LineWatchTable>): LineWatch {
     failures: row.failures,
     since: row.since,
     nextAt: row.next_at,
-    lastTest:
-      at === null ? null : { at, fault, message: message ?? '', delayMs, lossShare, codec },
+    lastTest: at === null ? null : { at, fault, message: message ?? '', delayMs, lossShare, codec },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

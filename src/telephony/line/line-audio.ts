@@ -9,6 +9,10 @@ import { AGENT_TONES, CALLER_TONES, type Heard, type LineEnd } from './line-end.
 
 /** Audio of either kind that counts as heard. */
 const HEARD_MS_MIN = 300;
+/** A tone that comes distorted and louder than it was sent (-15 dBFS): A-law that is decoded as mu-law, or the reverse,
+ *  has a purity of 0.82 to 0.90 and -4 to -10 dBFS. */
+const PURITY_MIN = 0.94;
+const DISTORTED_DB = -12;
 /** Level below which speech is not understood beside the noise of a line. */
 const FAINT_DB = -40;
 /** Loss that listeners notice and recognisers suffer from (ITU-T G.113, appendix I). */
@@ -21,7 +25,8 @@ const JITTER_MS_MAX = 100;
 /** Wait for late audio after the pattern. */
 const LATE_MS = 1_500;
 /** Time before the pattern in which an echo is silent. */
-const QUIET_MS = 500;
+const QUIET_MS = 1_000;
+const OTHER_MS_MIN = 200;
 const KEYS = '5#';
 const KEYS_MS_MAX = 4_000;
 const KEY_POLL_MS = 100;
@@ -89,7 +94,7 @@ export function faultOfBoth(toCaller: Heard, fromCaller: Heard): LineFaultCode |
 
 /** `loudBeforeMs`: audio that came while nothing was sent. */
 export function faultOfEcho(echo: Heard, loudBeforeMs: number): LineFaultCode | null {
-  const isOther = echo.toneMs < HEARD_MS_MIN && loudBeforeMs >= QUIET_MS / 2;
+  const isOther = echo.toneMs < HEARD_MS_MIN && loudBeforeMs >= OTHER_MS_MIN;
   if (isOther) return 'wrong_party';
   if (isSilent(echo)) return 'no_audio';
   return faultOfHeard([echo], ECHO_DELAY_MS_MAX);
@@ -97,12 +102,16 @@ export function faultOfEcho(echo: Heard, loudBeforeMs: number): LineFaultCode | 
 
 function faultOfHeard(all: readonly Heard[], delayMsMax: number): LineFaultCode | null {
   const has = (is: (heard: Heard) => boolean): boolean => all.some(is);
-  if (has(({ toneMs }) => toneMs < HEARD_MS_MIN)) return 'codec';
+  if (has((heard) => heard.toneMs < HEARD_MS_MIN || isDistorted(heard))) return 'codec';
   if (has(({ levelDb }) => levelDb < FAINT_DB)) return 'faint';
   if (has(({ lossShare }) => lossShare > LOSS_MAX)) return 'loss';
   if (has(({ delayMs }) => (delayMs ?? 0) > delayMsMax)) return 'delay';
   if (has(({ jitterMs }) => jitterMs > JITTER_MS_MAX)) return 'jitter';
   return null;
+}
+
+function isDistorted({ purity, levelDb }: Heard): boolean {
+  return purity < PURITY_MIN && levelDb > DISTORTED_DB;
 }
 
 function isSilent({ toneMs, strangeMs }: Heard): boolean {
@@ -144,10 +153,11 @@ function figuresOf(
   };
 }
 
-function wordsOf({ toneMs, strangeMs, levelDb, lossShare, delayMs, jitterMs }: Heard): string {
+function wordsOf(heard: Heard): string {
+  const { toneMs, strangeMs, levelDb, lossShare, delayMs, jitterMs } = heard;
   if (toneMs < HEARD_MS_MIN && strangeMs < HEARD_MS_MIN) return 'silence';
   if (toneMs < HEARD_MS_MIN) return `${strangeMs} ms of audio without the tone`;
-  const level = `${Math.round(levelDb)} dBFS`;
+  const level = `${Math.round(levelDb)} dBFS${isDistorted(heard) ? ', distorted' : ''}`;
   const delay = delayMs === null ? '' : `, ${Math.round(delayMs)} ms late`;
   const jitter = jitterMs >= 1 ? `, jitter ${Math.round(jitterMs)} ms` : '';
   return `${level}, loss ${Math.round(lossShare * 100)} %${delay}${jitter}`;

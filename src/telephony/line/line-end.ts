@@ -35,6 +35,8 @@ export interface Heard {
   toneMs: number;
   /** Audio of neither tone that is not silence. */
   strangeMs: number;
+  /** Median share of the measured tone in its frames; 0 if none arrived. */
+  purity: number;
   /** Median level of what is not silence, in dB below full scale; -Infinity if all is. */
   levelDb: number;
   /** Share of the measured tone that did not arrive, 0 to 1. */
@@ -152,18 +154,18 @@ export class LineEnd implements MediaListener {
     const rateHz = this.#codec?.rateHz ?? 8_000;
     const frames = this.#frames();
     const loud = frames.filter(({ levelDb }) => levelDb > SILENCE_DB);
-    const has = (pcm: Int16Array, hz: number): boolean =>
-      measureTone(pcm, { hz, rateHz }).share >= SHARE_MIN;
+    const shareOf = (pcm: Int16Array, hz: number): number => measureTone(pcm, { hz, rateHz }).share;
+    const has = (pcm: Int16Array, hz: number): boolean => shareOf(pcm, hz) >= SHARE_MIN;
     const body = loud.filter(({ pcm }) => has(pcm, tones.bodyHz));
     const strange = loud.filter(({ pcm }) => !has(pcm, tones.bodyHz) && !has(pcm, tones.leadHz));
-    const levels = loud.map(({ levelDb }) => levelDb).sort((a, b) => a - b);
     const [first] = body;
     const arrivedMs = first === undefined ? undefined : this.#arrivalOf(first.from);
     const toneMs = body.length * FRAME_MS;
     return {
       toneMs,
       strangeMs: strange.length * FRAME_MS,
-      levelDb: levels[levels.length >> 1] ?? Number.NEGATIVE_INFINITY,
+      purity: medianOf(body.map(({ pcm }) => shareOf(pcm, tones.bodyHz))) ?? 0,
+      levelDb: medianOf(loud.map(({ levelDb }) => levelDb)) ?? Number.NEGATIVE_INFINITY,
       lossShare: Math.max(0, 1 - toneMs / BODY_MS),
       delayMs:
         arrivedMs === undefined || bodyAtMs === undefined
@@ -202,4 +204,8 @@ export class LineEnd implements MediaListener {
       .sort((a, b) => a - b);
     return deviations[Math.floor(deviations.length * 0.95)] ?? 0;
   }
+}
+
+function medianOf(values: readonly number[]): number | undefined {
+  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }

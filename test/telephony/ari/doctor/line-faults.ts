@@ -52,7 +52,7 @@ export function settingsOf(of: Pick<LineSettings, 'kind' | 'number'>): LineSetti
   return {
     name: of.kind,
     ...of,
-    context: null,
+    context: of.kind === 'number' ? 'from-trunk' : null,
     isEnabled: true,
     intervalMinutes: 30,
     places: null,
