@@ -14,7 +14,7 @@ import type { Random } from '../../std/random.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Interval of the look for lines that are due. */
-const LOOK_MS = 10_000;
+const LOOK_MS = 15_000;
 /** Test calls of this gateway at a time, and of one configuration. */
 const AT_ONCE = 2;
 /** Wait after a test call that was not made. */
@@ -134,13 +134,20 @@ export class LineWatcher {
     });
     if (giveBack === undefined) return undefined;
     const work = test(line, configuration, signal).finally(giveBack);
+    let leave = (): void => undefined;
+    const left = new Promise<undefined>((resolve) => {
+      leave = () => resolve(undefined);
+      signal.addEventListener('abort', leave, { once: true });
+    });
     try {
       // A call in another process goes on after the end of this one, which does not wait for it.
-      return await Promise.race([work, aborted(signal)]);
+      return await Promise.race([work, left]);
     } catch (error) {
       // It says nothing of the line: a worker that restarts, a database that is away.
       log.warn({ err: error, code: codeOf(error), lineId: line.id }, 'test call not made');
       return undefined;
+    } finally {
+      signal.removeEventListener('abort', leave);
     }
   }
 
@@ -165,13 +172,6 @@ export class LineWatcher {
     const step = this.#deps.random.integer(JITTER_STEPS + 1) / JITTER_STEPS;
     return 1 - JITTER_SHARE + 2 * JITTER_SHARE * step;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }
 
 /** Wait for the first test call of a line that was added or changed. */

@@ -113,9 +113,6 @@ describe.each(engines())('watched lines on %s', (engine) => {
     await leases.claim({ providers: ['ari'], leaseMs: MINUTE_MS, takesExpired: true, max: 10 });
     expect(await lines.claimDue(ofPbx)).toMatchObject({ id: made.id });
     await lines.postpone(made.id, 0);
-    await at.sql('insert into nodes (name, heartbeat_at) values ($1, now()) on conflict do nothing', [
-      'other#1',
-    ]);
     await at.sql('update configuration_leases set node = $1', ['other#1']);
     expect(await lines.claimDue(ofPbx)).toBeUndefined();
   });

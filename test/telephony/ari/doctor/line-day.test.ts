@@ -214,7 +214,7 @@ describe('the line watch', () => {
     }
     expect(watched.agentsStarted).toBe(0);
     expect(watched.asterisk.complaints).toEqual([]);
-  }, 300_000);
+  }, 600_000);
 
   it('names at least 14 of 15 faults within two intervals, and that they are over', async () => {
     const fifteen: LineFaultCode[] = [
@@ -253,5 +253,5 @@ describe('the line watch', () => {
       await at.sql('delete from telephony_configurations');
     }
     expect(missed).toEqual([]);
-  }, 300_000);
+  }, 600_000);
 });
