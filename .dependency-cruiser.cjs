@@ -207,7 +207,7 @@ module.exports = {
       from: { path: '^src/telephony/([^/]+)/', pathNot: '^src/telephony/(provider|registry)/' },
       to: {
         path: '^src/telephony/([^/]+)/',
-        pathNot: '^src/telephony/($1|provider|twiml|plivo-xml)/',
+        pathNot: '^src/telephony/($1|provider|line|twiml|plivo-xml)/',
       },
     },
     ...sdkRules,

@@ -170,7 +170,7 @@ export const lineFaults = {
       'Look for packet loss between the PBX and the trunk (pjsip show channelstats, mtr), and give the machine of the PBX more processor time.',
     isCertain: false,
   },
-  delay: {
+  late_audio: {
     summary: 'The audio is late: the parties talk over each other',
     remedy:
       'Look for a full queue or a long way: the jitter buffer of the trunk, a conference before the call, a VPN, an overloaded PBX.',

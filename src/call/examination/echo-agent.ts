@@ -1,6 +1,7 @@
 // The agent of a hosted line's test call: nobody is at the far end but an echo. It sends tones and keys, and measures what
 // comes back.
 
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LineTest } from '../../model/line-watch.ts';
 import type { Clock } from '../../std/clock.ts';
 import { testEcho } from '../../telephony/line/line-audio.ts';
@@ -29,6 +30,8 @@ export interface EchoAgentOptions {
 export class EchoAgent implements MediaListener {
   /** What the echo was like; undefined before its end, or if the stream closed before. */
   test: LineTest | undefined;
+  /** Why nothing is known of the line; undefined if something is. */
+  fault: GatewayError | undefined;
   readonly #options: EchoAgentOptions;
   readonly #end: LineEnd;
   readonly #started = new Moment<true>();
@@ -60,7 +63,8 @@ export class EchoAgent implements MediaListener {
     try {
       this.test = await testEcho({ clock, signal }, this.#end, sendDigits);
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (error instanceof GatewayError) this.fault = error;
+      else if (!signal.aborted) throw error;
     }
   }
 

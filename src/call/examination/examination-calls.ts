@@ -119,7 +119,7 @@ export class ExaminationCalls {
   }
 
   /** Places a test call of a watched line to a number that answers and echoes. Settles with what it found. Throws as
-   *  `start`. */
+   *  `start`, and GATEWAY_OVERLOADED if this process stood still meanwhile. */
   async testLine(
     wish: ExaminationWish,
     { testsKeys, signal }: { testsKeys: boolean; signal: AbortSignal },
@@ -138,6 +138,7 @@ export class ExaminationCalls {
     signal.addEventListener('abort', cut, { once: true });
     await call.ended;
     signal.removeEventListener('abort', cut);
+    if (agent?.fault !== undefined) throw agent.fault;
     const { steps, dialFault, finalStatus } = call;
     const ended: EndedTestCall = { steps: steps.found, dialFault, finalStatus };
     return lineTestOf(ended, agent?.test);

@@ -33,7 +33,7 @@ export interface LineClaim {
 }
 
 /** A test call as it is kept. */
-export type KeptLineTest = LineTest & { at: Date };
+type KeptLineTest = LineTest & { at: Date };
 
 export type LineWatchStore = Pick<LineWatches, keyof LineWatches>;
 

@@ -1,6 +1,7 @@
 // The audio of a test call: both ends send at once, or one end sends and hears its own echo; then keys. The verdict names
 // the first fault in the order of what callers notice most. Pure but for the calls to the ends.
 
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { LineFaultCode } from '../../model/line-fault.ts';
 import { type LineTest, MESSAGE_MAX } from '../../model/line-watch.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -38,13 +39,17 @@ export interface TestedCall {
   signal: AbortSignal;
 }
 
-/** Tests a call of which both ends are ours. `keys`: sends keys from each end; undefined: they are not tested. */
+/** Faults that a stall of this process looks like. */
+const OF_TIME: ReadonlySet<LineFaultCode | null> = new Set(['loss', 'late_audio', 'jitter'] as const);
+
+/** Tests a call of which both ends are ours. Throws GATEWAY_OVERLOADED if this process stood still meanwhile. `keys`: sends keys from each end; undefined: they are not tested. */
 export async function testBothEnds(
   { clock, signal }: TestedCall,
   ends: { caller: LineEnd; agent: LineEnd },
   keys?: { fromCaller: SendKeys; fromAgent: SendKeys },
 ): Promise<LineTest> {
   const { caller, agent } = ends;
+  const startMs = clock.monotonicMs();
   await Promise.all([caller.play(signal), agent.play(signal)]);
   await pause(clock, LATE_MS, signal);
   signal.throwIfAborted();
@@ -53,13 +58,14 @@ export async function testBothEnds(
   const facts = `to the caller ${wordsOf(toCaller)}; from the caller ${wordsOf(fromCaller)}`;
   const figures = figuresOf([toCaller, fromCaller], agent.codec);
   const fault = faultOfBoth(toCaller, fromCaller);
+  refuseIfStalled(clock, fault, startMs);
   if (fault !== null) return { fault, message: `${facts}.`.slice(0, MESSAGE_MAX), ...figures };
   const lost = keys === undefined ? [] : await lostKeys({ clock, signal }, ends, keys);
   if (lost.length === 0) return { fault: null, message: `${facts}.`, ...figures };
   return { fault: 'keys', message: `Keys ${lost.join(' and ')} did not arrive.`, ...figures };
 }
 
-/** Tests a call whose far end returns what it hears. */
+/** Tests a call whose far end returns what it hears. Throws GATEWAY_OVERLOADED. */
 export async function testEcho(
   { clock, signal }: TestedCall,
   caller: LineEnd,
@@ -68,6 +74,7 @@ export async function testEcho(
   caller.forget();
   await pause(clock, QUIET_MS, signal);
   const before = caller.loudMs();
+  const startMs = clock.monotonicMs();
   await caller.play(signal);
   await pause(clock, LATE_MS, signal);
   signal.throwIfAborted();
@@ -75,6 +82,7 @@ export async function testEcho(
   const facts = `the echo ${wordsOf(echo)}`;
   const figures = figuresOf([echo], caller.codec);
   const fault = faultOfEcho(echo, before);
+  refuseIfStalled(clock, fault, startMs);
   if (fault !== null) return { fault, message: `${facts}.`, ...figures };
   if (sendKeys === undefined) return { fault: null, message: `${facts}.`, ...figures };
   caller.digits = '';
@@ -105,13 +113,20 @@ function faultOfHeard(all: readonly Heard[], delayMsMax: number): LineFaultCode 
   if (has((heard) => heard.toneMs < HEARD_MS_MIN || isDistorted(heard))) return 'codec';
   if (has(({ levelDb }) => levelDb < FAINT_DB)) return 'faint';
   if (has(({ lossShare }) => lossShare > LOSS_MAX)) return 'loss';
-  if (has(({ delayMs }) => (delayMs ?? 0) > delayMsMax)) return 'delay';
+  if (has(({ delayMs }) => (delayMs ?? 0) > delayMsMax)) return 'late_audio';
   if (has(({ jitterMs }) => jitterMs > JITTER_MS_MAX)) return 'jitter';
   return null;
 }
 
 function isDistorted({ purity, levelDb }: Heard): boolean {
   return purity < PURITY_MIN && levelDb > DISTORTED_DB;
+}
+
+/** Throws GATEWAY_OVERLOADED: what was measured is this process, not the line. */
+function refuseIfStalled(clock: Clock, fault: LineFaultCode | null, startMs: number): void {
+  const stall = clock.lastStall();
+  if (!OF_TIME.has(fault) || stall === undefined || stall.endMs < startMs) return;
+  throw new GatewayError('GATEWAY_OVERLOADED');
 }
 
 function isSilent({ toneMs, strangeMs }: Heard): boolean {

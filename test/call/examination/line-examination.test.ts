@@ -10,9 +10,10 @@ import { THEIRS, withExaminations } from './examining-gateway.ts';
 const CALL_MS_MAX = 60_000;
 const gateway = withExaminations();
 
-async function tested(answers: (call: HostedCall) => void): Promise<LineTest> {
+type Tested = (answers: (call: HostedCall) => void) => Promise<LineTest>;
+
+async function line(): Promise<Tested> {
   const { path, fake } = await gateway.configure(hostedRow('twilio'));
-  fake.onOutboundCall(answers);
   const wish = {
     organizationId: gateway.test.owner.organizationId,
     configurationId: path.split('/').at(-1) ?? '',
@@ -20,13 +21,17 @@ async function tested(answers: (call: HostedCall) => void): Promise<LineTest> {
     fromPhoneNumberId: null,
   };
   const { signal } = new AbortController();
-  return await gateway.examinations.testLine(wish, { testsKeys: true, signal });
+  return (answers) => {
+    fake.onOutboundCall(answers);
+    return gateway.examinations.testLine(wish, { testsKeys: true, signal });
+  };
 }
 
 describe('a test call of a line over a hosted provider', () => {
   it(
     'measures the echo of the far end',
     async () => {
+      const tested = await line();
       const found = await tested((call) => {
         call.answer();
         call.echo();
@@ -41,6 +46,7 @@ describe('a test call of a line over a hosted provider', () => {
   it(
     'names a far end that returns nothing, one that is busy, and one that nobody answers',
     async () => {
+      const tested = await line();
       expect(await tested((call) => call.answer())).toMatchObject({ fault: 'no_audio' });
       expect(await tested((call) => call.refuse('busy'))).toMatchObject({ fault: 'busy' });
       expect(await tested((call) => call.refuse('no-answer'))).toMatchObject({

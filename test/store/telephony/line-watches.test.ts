@@ -127,8 +127,8 @@ describe.each(engines())('watched lines on %s', (engine) => {
     expect(first?.nextAt.getTime()).toBe(at.clock.now() + RETEST_MS);
     at.clock.advance(RETEST_MS);
     await lines.claimDue(claim);
-    const second = await lines.record(id, { ...silent, fault: 'delay' }, RETEST_MS);
-    expect(second).toMatchObject({ state: 'failing', fault: 'delay', failures: 2 });
+    const second = await lines.record(id, { ...silent, fault: 'late_audio' }, RETEST_MS);
+    expect(second).toMatchObject({ state: 'failing', fault: 'late_audio', failures: 2 });
     expect(second?.since).not.toEqual(since);
     expect(second?.nextAt.getTime()).toBe(at.clock.now() + 30 * MINUTE_MS);
     expect(await lines.record(id, sound, RETEST_MS)).toMatchObject({ state: 'ok', fault: null });
@@ -136,7 +136,7 @@ describe.each(engines())('watched lines on %s', (engine) => {
     expect(await lines.record(id, certain, RETEST_MS)).toMatchObject({ state: 'failing' });
     const [newest, ...older] = await lines.results(configurationId, id);
     expect(newest).toEqual({ ...certain, at: new Date(at.clock.now()) });
-    expect(older.map(({ fault }) => fault)).toEqual([null, 'delay', 'no_audio']);
+    expect(older.map(({ fault }) => fault)).toEqual([null, 'late_audio', 'no_audio']);
   });
 
   it('are exported by the gateway that tested them last, as long as they are watched', async () => {

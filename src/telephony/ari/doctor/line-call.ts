@@ -35,12 +35,14 @@ const ANSWER_MS_MAX = 3_000;
 
 export type LineCallContext = Omit<CheckContext, 'numbers' | 'calls'>;
 
-/** Places one test call. Never rejects. */
+/** Places one test call. Throws if nothing is known of the line: PBX_NOT_CONNECTED, another process has the connection of
+ *  calls; GATEWAY_OVERLOADED, this process stood still. */
 export async function testLine(
   of: LineCallContext,
   parts: MediaParts,
   line: LineSettings,
 ): Promise<LineTest> {
+  if (of.live === undefined) throw new GatewayError('PBX_NOT_CONNECTED');
   const context: CheckContext = { ...of, numbers: line.number === null ? [] : [line.number] };
   const deadline = deadlineSignal(context.clock, TEST_MS_MAX, 'test call', context.signal);
   try {
@@ -49,6 +51,7 @@ export async function testLine(
     if (deadline.signal.aborted) {
       return failed('pbx_unreachable', `The test took longer than ${TEST_MS_MAX / 1_000} s.`);
     }
+    if (codeOf(error) === 'GATEWAY_OVERLOADED') throw error;
     if (!(error instanceof GatewayError)) context.log.error({ err: error }, 'test call failed');
     return failed(faultOfError(error), error instanceof Error ? error.message : '');
   } finally {
@@ -67,7 +70,7 @@ async function test(
   const { version } = link;
   if (broken !== undefined || version === undefined) return failedLink(broken);
   if (context.live?.state.kind !== 'up') {
-    return failed('pbx_connection', 'The gateway has no connection to the PBX here.');
+    return failed('pbx_connection', 'The connection of calls to the PBX is not open.');
   }
   const hasAudioSocket = parts.transports.audiosocket !== undefined;
   const choice = selectMediaTransport(context.account, version, hasAudioSocket);

@@ -7,8 +7,11 @@ import type { CheckContext } from './check.ts';
 import type { MediaParts } from './media-loop.ts';
 import type { TestApplication } from './test-application.ts';
 
-/** Length of a key, and the pause after it, as calls send them. */
-const KEY_MS = { duration: '120', between: '80' };
+/** Length of a key, and the pause after it, in milliseconds: as calls send them. */
+const KEY_TIMES = [
+  ['duration', '120'],
+  ['between', '80'],
+] as const;
 
 export interface LineCallMeans {
   context: CheckContext;
@@ -30,6 +33,6 @@ export async function sendKeys(
   { digits, signal }: { digits: string; signal: AbortSignal },
 ): Promise<void> {
   const path = `channels/${encodeURIComponent(channelId)}/dtmf`;
-  const query = { ...Object.fromEntries([['dtmf', digits]]), ...KEY_MS };
+  const query = Object.fromEntries([['dtmf', digits], ...KEY_TIMES]);
   await peer.client.run({ action: 'digits', method: 'POST', path, query }, signal);
 }

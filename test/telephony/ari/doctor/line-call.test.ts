@@ -48,4 +48,17 @@ describe('a test call of a watched line', () => {
       if (fault.leavesPbx !== false) doctor.world.expectNothingLeft();
     },
   );
+
+  it('says nothing of the line while this process stands still, or has no connection of calls', async () => {
+    const { world } = doctor;
+    await world.play(pbxOfLines());
+    const line = settingsOf({ kind: 'number', number: NUMBER });
+    await expect(tested(line)).rejects.toMatchObject({ code: 'PBX_NOT_CONNECTED' });
+    const { up } = await world.ownConnection();
+    await up;
+    world.asterisk.faults.audio = { toCaller: { delayMs: 700 } };
+    world.clock.stalled = { endMs: Number.POSITIVE_INFINITY, ms: 600 };
+    await expect(tested(line)).rejects.toMatchObject({ code: 'GATEWAY_OVERLOADED' });
+    world.expectNothingLeft();
+  });
 });

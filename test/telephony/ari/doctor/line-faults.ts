@@ -189,7 +189,7 @@ export const lineFaultCases: readonly LineFaultCase[] = [
   },
   {
     name: 'the audio is 700 ms late',
-    code: 'delay',
+    code: 'late_audio',
     line: number,
     inject: (asterisk) => {
       asterisk.faults.audio = { toCaller: { delayMs: 700 } };
