@@ -86,10 +86,10 @@ import {
 } from './telephony/examination-call-routes.ts';
 import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
 import { legacyConfigurationRoutes } from './telephony/legacy-configuration-routes.ts';
+import { lineRoutes } from './telephony/line-routes.ts';
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
 import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
 import { telephonyRoutingRoute } from './telephony/routing-routes.ts';
-import { lineRoutes } from './telephony/line-routes.ts';
 import { trunkRoutes } from './telephony/trunk-routes.ts';
 import { credentialRoutes } from './tools/credential-routes.ts';
 import { toolRoutes } from './tools/tool-routes.ts';

@@ -2,7 +2,7 @@
 // its connection, those over hosted providers here, where their webhooks come.
 
 import type { ExaminationCalls } from '../call/examination/examination-calls.ts';
-import { LineWatcher, type LineWatchDeps } from '../call/examination/line-watch.ts';
+import { type LineWatchDeps, LineWatcher } from '../call/examination/line-watch.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { systemClock as clock } from '../std/clock.ts';

@@ -40,7 +40,11 @@ export interface TestedCall {
 }
 
 /** Faults that a stall of this process looks like. */
-const OF_TIME: ReadonlySet<LineFaultCode | null> = new Set(['loss', 'late_audio', 'jitter'] as const);
+const OF_TIME: ReadonlySet<LineFaultCode | null> = new Set([
+  'loss',
+  'late_audio',
+  'jitter',
+] as const);
 
 /** Tests a call of which both ends are ours. Throws GATEWAY_OVERLOADED if this process stood still meanwhile. `keys`: sends keys from each end; undefined: they are not tested. */
 export async function testBothEnds(

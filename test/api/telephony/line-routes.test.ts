@@ -59,7 +59,9 @@ describe('watched lines', () => {
     const lines = await configuration();
     const { id } = await api.ok('POST', lines, { name: 'pbx', kind: 'pbx' });
     await api.test.store.lines.record(id, silent, 60_000);
-    const { lines: [line] } = await api.ok('GET', lines);
+    const {
+      lines: [line],
+    } = await api.ok('GET', lines);
     const fault = {
       code: 'no_audio',
       summary: expect.stringContaining('hears'),

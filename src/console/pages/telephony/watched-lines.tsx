@@ -33,7 +33,10 @@ function Lines({ lines }: { lines: readonly Line[] }) {
       caption="Watched lines of this configuration"
       columns={[
         { name: 'Name', cell: ({ name }) => name },
-        { name: 'Tests', cell: ({ kind, number }) => (number === null ? kind : `${kind} ${number}`) },
+        {
+          name: 'Tests',
+          cell: ({ kind, number }) => (number === null ? kind : `${kind} ${number}`),
+        },
         {
           name: 'State',
           cell: ({ enabled, state }) => (
