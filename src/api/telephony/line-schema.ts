@@ -20,7 +20,12 @@ const CONTEXT = /^[A-Za-z0-9_.-]{1,80}$/;
 const PLACES_MAX = 10_000;
 const INTERVAL_MINUTES_DEFAULT = 30;
 
-const name = z.string().trim().min(1).max(LINE_NAME_MAX);
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(LINE_NAME_MAX)
+  .describe('Name of the line, for people: no metric has it.');
 const kind = z
   .enum(lineKinds)
   .describe(
@@ -113,8 +118,8 @@ export const lineOut = z
     number: z.string().nullable(),
     context: z.string().nullable(),
     enabled: z.boolean(),
-    interval_minutes: z.int(),
-    channels: z.int().nullable(),
+    interval_minutes: intervalMinutes,
+    channels,
     tests_keys: z.boolean(),
     state: z
       .enum(['untested', 'ok', 'doubtful', 'failing'])
