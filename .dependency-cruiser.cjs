@@ -39,7 +39,7 @@ const table = [
   [
     'telephony',
     // Providers do not import each other: a rule of its own, below.
-    `provider twiml plivo-xml ${hosted.join(' ')} ` +
+    `provider line twiml plivo-xml ${hosted.join(' ')} ` +
       'ari/rest ari/media ari/calls ari/connection ari/doctor ari doctor registry',
     'egress transport runtime model std',
   ],
@@ -47,7 +47,7 @@ const table = [
     'call',
     'events why session/dialogue end/closing start/setup transfer session chat end/after start webhooks ' +
       'media start/outbound start/inbound end . examination',
-    'telephony/provider telephony/registry telephony/doctor pipeline workflow speech store ' +
+    'telephony/provider telephony/line telephony/registry telephony/doctor pipeline workflow speech store ' +
       'transport codec audio egress runtime model std',
   ],
   ['cluster', '.', 'call telephony/provider telephony/registry transport store runtime model std'],
@@ -75,6 +75,8 @@ const more = {
   // The rules of agents that need what is stored: tools, trigger paths of others, an organization's preferences.
   'workflow/stored': 'store',
   'telephony/ari/doctor': 'codec',
+  // Test calls measure the audio of a line.
+  'telephony/line': 'codec',
 };
 
 const words = (text = '') => text.split(' ').filter(Boolean);
@@ -205,7 +207,7 @@ module.exports = {
       from: { path: '^src/telephony/([^/]+)/', pathNot: '^src/telephony/(provider|registry)/' },
       to: {
         path: '^src/telephony/([^/]+)/',
-        pathNot: '^src/telephony/($1|provider|twiml|plivo-xml)/',
+        pathNot: '^src/telephony/($1|provider|line|twiml|plivo-xml)/',
       },
     },
     ...sdkRules,

@@ -108,6 +108,38 @@ const rows = {
       'Passed over: types that say nothing of calls.',
     ],
   ],
+  'Do the lines work?': [
+    [
+      'Watched lines',
+      'short',
+      [[most('patchbay_line_ok', 'line, kind'), '{{kind}} {{line}}']],
+      '1: the last test call found no fault. 0: one found a fault; a second one in a row, or a certain fault, raises the alert.',
+    ],
+    [
+      'Faults of lines',
+      'short',
+      [[most('patchbay_line_fault', 'line, kind, fault'), '{{kind}} {{line}} {{fault}}']],
+      'The alert LineFails says what to do about each.',
+    ],
+    [
+      'Delay of lines',
+      's',
+      [[most('patchbay_line_delay_seconds', 'line, kind'), '{{kind}} {{line}}']],
+      'One way, of a trunk there and back. Above 0.4 s (0.8 s of a trunk) people talk over each other.',
+    ],
+    [
+      'Loss of lines',
+      'percentunit',
+      [[most('patchbay_line_loss_ratio', 'line, kind'), '{{kind}} {{line}}']],
+      'Above 5 % speech has holes, and recognition suffers.',
+    ],
+    [
+      'Test calls of lines',
+      'cps',
+      [[each('patchbay_line_tests_total', 'kind, result'), '{{kind}} {{result}}']],
+      'skipped: the places of the line were taken by calls, or the gateway was about to stop.',
+    ],
+  ],
   'Do campaigns move?': [
     [
       'Dials of campaigns',

@@ -8,6 +8,7 @@ import type { Registry } from 'prom-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import '../src/metrics/api-metrics.ts';
+import '../src/metrics/line-metrics.ts';
 import '../src/metrics/speech-metrics.ts';
 import '../src/metrics/store-metrics.ts';
 import { collectProcessMetrics, registry } from '../src/metrics/metrics.ts';
@@ -43,7 +44,7 @@ function anchorOf(heading = ''): string {
 
 /** Words of PromQL, of our labels and of Grafana's variables that are no metric. */
 const notMetrics =
-  /^(sum|max|min|abs|count|by|operation|rate|increase|histogram_quantile|le|instance|worker|version|node|provider|tool|direction|reason|code|part|outcome|source|action|result|service|kind|fault|status|route|class|kernel|instructions|feature|state|up)$/;
+  /^(sum|max|min|abs|count|by|operation|rate|increase|histogram_quantile|le|instance|worker|version|node|provider|tool|direction|reason|code|part|outcome|source|action|result|service|kind|fault|status|route|class|kernel|instructions|feature|state|up|line|remedy)$/;
 
 /** The metric names in an expression: identifiers outside strings, ranges and variables. */
 function metricsOf(expression: string): string[] {

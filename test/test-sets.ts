@@ -23,6 +23,9 @@ export function isFullSet(): boolean {
 
 /** Files that only `test:full` runs, by kind: files, and folders with a slash at their end. */
 export const FULL_ONLY: Readonly<Record<string, readonly string[]>> = {
+  'a day of watched lines on a virtual clock; each fault and the schedule are in npm test': [
+    'test/telephony/ari/doctor/line-day.test.ts',
+  ],
   'whole gateways, end to end: four others are in npm test': [
     'test/e2e/answer-kill.test.ts',
     'test/e2e/asterisk-kill.test.ts',

@@ -86,6 +86,7 @@ import {
 } from './telephony/examination-call-routes.ts';
 import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
 import { legacyConfigurationRoutes } from './telephony/legacy-configuration-routes.ts';
+import { lineRoutes } from './telephony/line-routes.ts';
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
 import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
 import { telephonyRoutingRoute } from './telephony/routing-routes.ts';
@@ -285,6 +286,7 @@ function guardedRoutes(deps: ServerDeps) {
     examinationCallRoutes(api, deps);
     telephonyRoutingRoute(api, deps);
     trunkRoutes(api, deps);
+    lineRoutes(api, deps);
     phoneNumberRoutes(api, deps);
     workflowRoutes(api, services);
     workflowVersionRoutes(api, deps);

@@ -48,6 +48,7 @@ import { type ClusterBus, openClusterBus } from './cluster-bus.ts';
 import { OwnCondition, startConditionReport } from './condition-report.ts';
 import { openExaminations } from './examinations.ts';
 import { openForeignUpgrades } from './foreign-upgrades.ts';
+import { openLineWatch } from './line-watch.ts';
 import { type ForkedProcess, gatewayNode, nodeOptions } from './node-options.ts';
 import { egressOf, openGatewayModel, STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
@@ -127,6 +128,16 @@ export async function startApiProcess(
   });
   onWebsocketUpgrade(api.server, withConsole(api, foreign.takeUpgrades(take)));
   const stallGuard = startWatchdog(config, log);
+  const lines = openLineWatch(
+    config,
+    {
+      store,
+      providers: examinedByWorker(providers, workers),
+      examinations: examinations.services.examinations,
+      takesCalls: () => readiness.reasons.length === 0 && workers.takesCalls,
+    },
+    log,
+  );
   const [handle, ...more] = await listenHandles(link);
   await workers.untilCount(config.workers, REPORTS_MS_MAX);
   if (handle === undefined) await api.listen({ host: config.host, port: config.port });
@@ -139,13 +150,14 @@ export async function startApiProcess(
     resume: (runId) => callService.resumeLeft(runId),
   });
   await jobs.dispatcher.start();
+  lines.start();
   void logOversizedAgents(store, log);
   void logEndingModels(store, { clock, log });
 
   return {
     async drain() {
       readiness.drain();
-      await Promise.all([jobs.drain(), foreign.drain(config.drainMs)]);
+      await Promise.all([jobs.drain(), lines.stop(), foreign.drain(config.drainMs)]);
     },
     close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
   };
@@ -153,7 +165,7 @@ export async function startApiProcess(
   async function closeAll(): Promise<void> {
     readiness.close();
     cluster?.close();
-    await Promise.all([condition?.stop(), watch.stop()]);
+    await Promise.all([condition?.stop(), watch.stop(), lines.stop()]);
     await stallGuard?.stop();
     await examinations.close();
     foreign.close();

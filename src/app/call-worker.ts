@@ -9,14 +9,15 @@ import { shareServiceNotes } from '../cluster/service-notes.ts';
 import { acceptHandedOffSocket } from '../cluster/socket-handoff.ts';
 import { type CallWorker, serveWorkerCalls } from '../cluster/worker-calls.ts';
 import type { Drainable } from '../cluster/worker-commands.ts';
-import type { PbxExamination } from '../cluster/worker-pool.ts';
+import type { LineTestWanted, PbxExamination } from '../cluster/worker-pool.ts';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Log } from '../log.ts';
+import type { LineTest } from '../model/line-watch.ts';
 import { serviceStates } from '../speech/service/service-states.ts';
 import { systemClock as clock } from '../std/clock.ts';
 import { deadlineSignal, withDeadline } from '../std/deadline.ts';
-import type { Finding } from '../telephony/provider/pbx.ts';
+import type { ExaminedAccount, Finding, Pbx } from '../telephony/provider/pbx.ts';
 import { createCallControl } from './call-parts.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
 import { type ForkedProcess, gatewayNode } from './node-options.ts';
@@ -91,6 +92,7 @@ function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
       return run === undefined ? 'unknowable' : campaignCalls.outcomeAfterCrash(run);
     },
     examine: (wanted) => examine(open, wanted, log),
+    testLine: (wanted) => testLine(open, wanted, log),
     wakePbxs: () => void pbxLines.wake(),
     noteAdopted: (runId) => control.noteAdopted(runId),
     stt: open.speech.stt?.name ?? null,
@@ -112,21 +114,45 @@ function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
   };
 }
 
+type OpenTelephony = Pick<Open, 'store' | 'providers'>;
+
 async function examine(
-  { store, providers }: Pick<Open, 'store' | 'providers'>,
-  { provider: name, organizationId, configurationId, ...facts }: PbxExamination,
+  open: OpenTelephony,
+  { provider, organizationId, configurationId, ...facts }: PbxExamination,
   log: Log,
 ): Promise<Finding[]> {
+  const { pbx, account } = await accountOf(open, { provider, organizationId, configurationId });
+  const deadline = deadlineSignal(clock, EXAMINATION_MS_MAX, 'examination');
+  try {
+    return await pbx.examine(account, { ...facts, log }, deadline.signal);
+  } finally {
+    deadline.done();
+  }
+}
+
+async function testLine(
+  open: OpenTelephony,
+  { provider, organizationId, configurationId, line, publicUrl }: LineTestWanted,
+  log: Log,
+): Promise<LineTest> {
+  const { pbx, account } = await accountOf(open, { provider, organizationId, configurationId });
+  const deadline = deadlineSignal(clock, EXAMINATION_MS_MAX, 'test call');
+  try {
+    return await pbx.testLine(account, { line, publicUrl, log }, deadline.signal);
+  } finally {
+    deadline.done();
+  }
+}
+
+async function accountOf(
+  { store, providers }: OpenTelephony,
+  of: Pick<PbxExamination, 'provider' | 'organizationId' | 'configurationId'>,
+): Promise<{ pbx: Pbx; account: ExaminedAccount }> {
+  const { provider: name, organizationId, configurationId } = of;
   const provider = providers.pbx.find((each) => each.name === name);
   if (provider === undefined) throw new GatewayError('PROVIDER_NOT_BUILT', { provider: name });
   const stored = await store.telephony.getConfiguration(organizationId, configurationId);
   if (stored === undefined) throw new GatewayError('CONFIGURATION_NOT_FOUND');
   const { credentials } = stored;
-  const account = { organizationId, configurationId, credentials };
-  const deadline = deadlineSignal(clock, EXAMINATION_MS_MAX, 'examination');
-  try {
-    return await provider.pbx.examine(account, { ...facts, log }, deadline.signal);
-  } finally {
-    deadline.done();
-  }
+  return { pbx: provider.pbx, account: { organizationId, configurationId, credentials } };
 }

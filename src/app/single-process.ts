@@ -25,6 +25,7 @@ import { OwnCondition, startConditionReport } from './condition-report.ts';
 import { openExaminations } from './examinations.ts';
 import { openForeignUpgrades } from './foreign-upgrades.ts';
 import { openGatewayParts, openMediaEndpoints } from './gateway-parts.ts';
+import { openLineWatch } from './line-watch.ts';
 import { STOP_MS_MAX } from './node-parts.ts';
 import { Readiness } from './readiness.ts';
 import { checkS3 } from './s3-check.ts';
@@ -93,6 +94,16 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     },
     log,
   );
+  const lines = openLineWatch(
+    config,
+    {
+      store,
+      providers,
+      examinations: examinations.services.examinations,
+      takesCalls: () => readiness.reasons.length === 0 && control.campaignCalls.takesCalls,
+    },
+    log,
+  );
   const take = examinations.takeUpgrades(takeUpgrades(open, media));
   const foreign = openForeignUpgrades(config, {
     store,
@@ -112,6 +123,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     resume: (runId) => control.resumeLeft(runId),
   });
   await jobs.dispatcher.start();
+  lines.start();
   watch.start();
   void logOversizedAgents(store, log);
   void logEndingModels(store, { clock, log });
@@ -122,7 +134,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
     async drain() {
       readiness.drain();
       await new Promise<void>((resolve) => clock.after(config.drainGraceMs, resolve));
-      await jobs.drain();
+      await Promise.all([jobs.drain(), lines.stop()]);
       await Promise.all([control.drain(config.drainMs), foreign.drain(config.drainMs)]);
     },
     close: () => withDeadline(clock, STOP_MS_MAX, 'stop', closeAll()),
@@ -130,7 +142,7 @@ export async function startSingleProcess(config: Config, log: Log): Promise<Sing
 
   async function closeAll(): Promise<void> {
     readiness.close();
-    await Promise.all([condition?.stop(), watch.stop()]);
+    await Promise.all([condition?.stop(), watch.stop(), lines.stop()]);
     await examinations.close();
     foreign.close();
     await open.closeMedia(media);

@@ -1,5 +1,5 @@
-// Providers for the API process: the worker that holds the connection to a PBX checks it. The worker reads the
-// credentials; they do not cross the inter-process channel.
+// Providers for the API process: the worker that holds the connection to a PBX checks it, and places the test calls of
+// its lines. The worker reads the credentials; they do not cross the inter-process channel.
 
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Finding, Pbx } from '../telephony/provider/pbx.ts';
@@ -14,7 +14,11 @@ export function examinedByWorker(
 ): Providers {
   const remote = pbx.map((provider) => ({
     ...provider,
-    pbx: { ...provider.pbx, examine: examiner(provider, workers) },
+    pbx: {
+      ...provider.pbx,
+      examine: examiner(provider, workers),
+      testLine: lineTester(provider, workers),
+    },
   }));
   return providersOf([...hosted, ...remote]);
 }
@@ -35,5 +39,16 @@ function examiner({ name }: PbxProvider, workers: Pick<WorkerPool, 'pbxWorker'>)
       publicUrl,
       ...(calls !== undefined && { calls }),
     });
+  };
+}
+
+function lineTester(
+  { name }: PbxProvider,
+  workers: Pick<WorkerPool, 'pbxWorker'>,
+): Pbx['testLine'] {
+  return async ({ organizationId, configurationId }, { line, publicUrl }) => {
+    const worker = workers.pbxWorker();
+    if (worker === undefined) throw new GatewayError('WORKER_GONE', { worker: PBX_WORKER });
+    return worker.testLine({ provider: name, organizationId, configurationId, publicUrl, line });
   };
 }

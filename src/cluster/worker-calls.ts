@@ -7,13 +7,15 @@ import type { ClaimedDial, Placed } from '../call/start/outbound/campaign-calls.
 import type { Fate } from '../call/start/outbound/campaign-plans.ts';
 import { LEAD_MS_MAX } from '../call/start/outbound/dial-pace.ts';
 import { WEB_CALL_ITEMS } from '../call/start/setup/web-call.ts';
+import { lineFaultCodes } from '../model/line-fault.ts';
+import { type LineTest, lineKinds } from '../model/line-watch.ts';
 import { callStatus, type ProviderName, providerName } from '../model/provider.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
 import type { ProviderRequest } from '../telephony/provider/provider.ts';
 import type { IpcChannel } from './ipc-channel.ts';
 import { API } from './ipc-message.ts';
-import type { PbxExamination } from './worker-pool.ts';
+import type { LineTestWanted, PbxExamination } from './worker-pool.ts';
 
 /** Interval of a worker's load reports. */
 export const LOAD_MS = 500;
@@ -86,6 +88,23 @@ const examination = z.object({
   calls: z.object({ context: z.string().nullable() }).optional(),
 });
 
+const lineTestWanted = z.object({
+  provider: providerName,
+  organizationId: z.string(),
+  configurationId: z.string(),
+  publicUrl: z.string(),
+  line: z.object({
+    name: z.string(),
+    kind: z.enum(lineKinds),
+    number: z.string().nullable(),
+    context: z.string().nullable(),
+    isEnabled: z.boolean(),
+    intervalMinutes: z.number(),
+    places: z.number().nullable(),
+    testsKeys: z.boolean(),
+  }),
+});
+
 export const startedCall = z.object({ runId: z.string(), runName: z.string() });
 export const startedWebCall = startedCall.extend({ token: z.string() });
 export const accountEventRun = z.object({ runId: z.string() });
@@ -96,6 +115,13 @@ export const webhookReply = z.object({
 });
 export const placed = z.enum(['placed', 'put-off', 'fault', 'in-doubt', 'refused', 'closed']);
 export const fate = z.union([callStatus, z.enum(['there', 'none', 'unknowable'])]);
+export const lineTest = z.object({
+  fault: z.enum(lineFaultCodes).nullable(),
+  message: z.string(),
+  delayMs: z.number().nullable(),
+  lossShare: z.number().nullable(),
+  codec: z.string().nullable(),
+});
 export const findings = z.array(
   z.object({
     key: z.string(),
@@ -147,6 +173,7 @@ export interface CallWorker
   place(dial: ClaimedDial): Promise<Placed>;
   outcomeAfterCrash(runId: string): Promise<Fate>;
   examine(examination: PbxExamination): Promise<Finding[]>;
+  testLine(wanted: LineTestWanted): Promise<LineTest>;
   wakePbxs(): void;
   /** Another process has adopted the call. */
   noteAdopted(runId: string): void;
@@ -170,6 +197,7 @@ export const WORKER_TOPICS = [
   'place',
   'fate',
   'examine',
+  'test-line',
 ] as const;
 export type WorkerTopic = (typeof WORKER_TOPICS)[number];
 
@@ -215,6 +243,7 @@ export function serveWorkerCalls(
   link.onRequest('place', (body) => worker.place(claimedDial.parse(body)));
   link.onRequest('fate', (body) => worker.outcomeAfterCrash(runWanted.parse(body).runId));
   link.onRequest('examine', (body) => worker.examine(examination.parse(body)));
+  link.onRequest('test-line', (body) => worker.testLine(lineTestWanted.parse(body)));
   link.onNotification('pbx-wake', () => worker.wakePbxs());
   link.onNotification('adopted-elsewhere', (body) =>
     worker.noteAdopted(runWanted.parse(body).runId),

@@ -6,6 +6,7 @@ import type { ClaimedDial, Placed } from '../call/start/outbound/campaign-calls.
 import type { Fate } from '../call/start/outbound/campaign-plans.ts';
 import type { StartCall, StartedCall, TestCall } from '../call/start/setup/call-start.ts';
 import type { StartedWebCall, WebCall } from '../call/start/setup/web-call.ts';
+import type { LineSettings, LineTest } from '../model/line-watch.ts';
 import type { ProviderName } from '../model/provider.ts';
 import type { Finding } from '../telephony/provider/pbx.ts';
 import type { ProviderRequest, WebhookReply } from '../telephony/provider/provider.ts';
@@ -21,6 +22,15 @@ export interface PbxExamination {
   configurationId: string;
   numbers: readonly string[];
   publicUrl: string;
+}
+
+/** A test call of a watched line over a PBX. */
+export interface LineTestWanted {
+  provider: ProviderName;
+  organizationId: string;
+  configurationId: string;
+  publicUrl: string;
+  line: LineSettings;
 }
 
 /** Calls of one worker. All methods throw WORKER_GONE, TIMED_OUT and QUEUE_FULL in addition to the errors of
@@ -48,6 +58,8 @@ export interface PooledWorker {
   place(dial: ClaimedDial): Promise<Placed>;
   outcomeAfterCrash(runId: string): Promise<Fate>;
   examine(examination: PbxExamination): Promise<Finding[]>;
+  /** Places a test call of a watched line. */
+  testLine(wanted: LineTestWanted): Promise<LineTest>;
 }
 
 export interface WorkerPool {

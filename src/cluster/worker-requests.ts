@@ -5,6 +5,7 @@ import {
   accountEventRun,
   fate,
   findings,
+  lineTest,
   placed,
   startedCall,
   startedWebCall,
@@ -59,5 +60,6 @@ export function workerBehind(
     place: async (dial) => placed.parse(await ask('place', dial, DIAL_MS_MAX)),
     outcomeAfterCrash: async (runId) => fate.parse(await ask('fate', { runId }, FATE_MS_MAX)),
     examine: async (wanted) => findings.parse(await ask('examine', wanted, EXAMINE_MS_MAX)),
+    testLine: async (wanted) => lineTest.parse(await ask('test-line', wanted, EXAMINE_MS_MAX)),
   };
 }

@@ -191,6 +191,9 @@ export const resourceErrors = {
     retry: false,
     text: 'Telephony trunk {id} has phone numbers; attach them elsewhere first',
   },
+  LINES_FULL: { retry: false, text: 'An organization has at most {max} watched lines' },
+  LINE_NOT_FOUND: { retry: false, text: 'Watched line not found' },
+  LINE_INVALID: { retry: false, text: 'The line cannot be watched: {reason}' },
   TRUNK_NOT_FOUND: { retry: false, text: 'Telephony trunk not found' },
   PHONE_NUMBER_NOT_FOUND: { retry: false, text: 'Phone number not found' },
   PHONE_NUMBER_TAKEN: {

@@ -17,6 +17,7 @@ const METRICS = {
   callsRefused: 'patchbay_calls_refused_total',
   pbxConnections: 'patchbay_pbx_connections',
   pbxOutages: 'patchbay_pbx_outages_total',
+  lineFaults: 'patchbay_line_fault',
   webhooks: 'patchbay_webhooks_total',
   responses: 'patchbay_response_seconds_bucket',
   lateness: 'patchbay_frame_lateness_seconds_bucket',
@@ -46,7 +47,7 @@ export interface AlertRule {
   severity: 'page' | 'warn';
   /** What it means when it fires. */
   text: string;
-  /** What helps first; docs/operations.md has the rest. */
+  /** What helps first; docs/operations.md has the rest. A series with the label `remedy` has its own. */
   remedy: string;
   /** How long the bound must be passed. */
   forMs: number;
@@ -183,6 +184,16 @@ export const alertRules: readonly AlertRule[] = [
       by: ['provider'],
       where: ({ code }) => code === 'PBX_READ_ONLY',
     }),
+    bound: { above: 0 },
+    unit: 'count',
+  },
+  {
+    name: 'LineFails',
+    severity: 'warn',
+    text: 'The test calls of a watched line find a fault',
+    remedy: 'See the line under its configuration: the fault of its last test call has the remedy.',
+    forMs: 0,
+    measure: summed(METRICS.lineFaults, ['line', 'kind', 'fault', 'remedy']),
     bound: { above: 0 },
     unit: 'count',
   },

@@ -17,6 +17,8 @@ export interface AlertState {
   detail: string | null;
 }
 
+/** The label with what corrects the fault of a series. */
+const REMEDY = 'remedy';
 /** Series named in one detail. */
 const NAMED_MAX = 5;
 
@@ -54,8 +56,8 @@ function stateOf(
   begins: readonly number[],
   nowMs = 0,
 ): AlertState {
-  const { name, severity, text, remedy, forMs, why } = rule;
-  const alert = { name, severity, text, remedy };
+  const { name, severity, text, forMs, why } = rule;
+  const alert = { name, severity, text, remedy: remedyOf(rule, found) };
   if (why !== undefined) return { ...alert, state: 'elsewhere', sinceMs: null, detail: why };
   if (found.length === 0) return { ...alert, state: 'quiet', sinceMs: null, detail: null };
   const sinceMs = Math.min(...begins);
@@ -65,9 +67,16 @@ function stateOf(
   return { ...alert, state: nowMs - sinceMs >= forMs ? 'firing' : 'pending', sinceMs, detail };
 }
 
+/** The remedies that the series bring along, each once; else that of the rule. */
+function remedyOf(rule: AlertRule, found: readonly Series[]): string {
+  const own = new Set(found.slice(0, NAMED_MAX).flatMap(({ labels }) => labels[REMEDY] ?? []));
+  return own.size === 0 ? rule.remedy : [...own].join(' ');
+}
+
 /** `llm openai: 12 %`. */
 function described({ labels, value }: Series, { unit }: AlertRule): string {
-  const name = Object.values(labels).filter(Boolean).join(' ');
+  const { [REMEDY]: _, ...named } = labels;
+  const name = Object.values(named).filter(Boolean).join(' ');
   return name === '' ? written(value, unit) : `${name}: ${written(value, unit)}`;
 }
 

@@ -45,6 +45,7 @@ import { deriveKey, type SecretKey } from './secrets/secret-keys.ts';
 import type { Store } from './store.ts';
 import { LeaseRepository } from './telephony/configuration-leases.ts';
 import { resealConfigurations } from './telephony/configurations.ts';
+import { LineWatches } from './telephony/line-watches.ts';
 import { telephonyStore } from './telephony/telephony-store.ts';
 import { TrunkRepository } from './telephony/trunks.ts';
 import { WebhookNonces } from './telephony/webhook-nonces.ts';
@@ -173,6 +174,7 @@ function repositories(context: StoreContext): Repositories {
     gateways: new GatewayRepository(context),
     webhookNonces: new WebhookNonces(context),
     trunks: new TrunkRepository(context),
+    lines: new LineWatches(context),
     workflows: workflowStore(context),
     folders: new FolderRepository(context),
     runs: runStore(context),

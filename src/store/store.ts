@@ -25,6 +25,7 @@ import type { RunStartStore } from './runs/run-starts.ts';
 import type { RunStore } from './runs/run-store.ts';
 import type { TextChatStore } from './runs/text-chats.ts';
 import type { LeaseStore } from './telephony/configuration-leases.ts';
+import type { LineWatchStore } from './telephony/line-watches.ts';
 import type { TelephonyStore } from './telephony/telephony-store.ts';
 import type { TrunkStore } from './telephony/trunks.ts';
 import type { WebhookNonceStore } from './telephony/webhook-nonces.ts';
@@ -50,6 +51,7 @@ export interface Store {
   readonly gateways: GatewayStore;
   readonly webhookNonces: WebhookNonceStore;
   readonly trunks: TrunkStore;
+  readonly lines: LineWatchStore;
   readonly workflows: WorkflowStore;
   readonly folders: FolderStore;
   readonly runs: RunStore;

@@ -66,6 +66,7 @@ interface Telephony {
   trunked_config_id: string;
   trunk_id: string;
   examination_id: string;
+  line_id: string;
 }
 
 async function makeTelephony(served: Served): Promise<Telephony> {
@@ -85,7 +86,13 @@ async function makeTelephony(served: Served): Promise<Telephony> {
   const examination = await served.ok('POST', `${configurations}/${id}/examination-calls`, {
     phone_number: '+15550100',
   });
+  const line = await served.ok('POST', `${configurations}/${id}/lines`, {
+    name: `${MARK} line`,
+    kind: 'number',
+    number: '1001',
+  });
   return {
+    line_id: line.id,
     examination_id: examination.id,
     config_id: id,
     phone_number_id: number.id,
@@ -192,10 +199,12 @@ function telephonyExamples({
   trunked_config_id,
   trunk_id,
   examination_id,
+  line_id,
 }: Telephony): Record<string, Example> {
   const path = { config_id };
   const number = { config_id, phone_number_id };
   const examination = { config_id, call_id: examination_id };
+  const line = { config_id, line_id };
   const trunked = { config_id: trunked_config_id };
   const trunk = { ...trunked, trunk_id };
   return {
@@ -224,6 +233,11 @@ function telephonyExamples({
     hangUpExaminationCall: { path: examination },
     getExaminationCapture: { path: examination },
     syncTelephonyConfiguration: { path, body: { apply: true } },
+    listWatchedLines: { path },
+    createWatchedLine: { path, body: { name: 'second line', kind: 'pbx' } },
+    updateWatchedLine: { path: line, body: { enabled: false } },
+    deleteWatchedLine: { path: line },
+    listWatchedLineTests: { path: line },
     listTrunks: { path: trunked },
     createTrunk: { path: trunked, body: { name: 'second trunk', settings: { region: 'eu' } } },
     updateTrunk: { path: trunk, body: { enabled: false } },

@@ -36,6 +36,13 @@ export function fakeWorker(number: number): FakeWorker {
         advice: null,
       },
     ],
+    testLine: async ({ organizationId, configurationId, line }) => ({
+      fault: 'keys',
+      message: `${organizationId}/${configurationId} ${line.number}`,
+      delayMs: 40,
+      lossShare: 0,
+      codec: 'PCMU',
+    }),
     wakePbxs: () => undefined,
     noteAdopted: () => undefined,
     inbound: async ({ rawBody, form }, workflowId) =>

@@ -196,6 +196,23 @@ describe('the call workers', () => {
     ).toEqual([
       { key: '3/4 provider', title: publicUrl, verdict: 'pass', message: '+1,+2', advice: null },
     ]);
+    const line = {
+      name: 'main',
+      kind: 'number',
+      number: '8000',
+      context: null,
+      isEnabled: true,
+      intervalMinutes: 30,
+      places: null,
+      testsKeys: true,
+    } as const;
+    expect(await two?.testLine({ provider: 'ari', ...of, publicUrl, line })).toEqual({
+      fault: 'keys',
+      message: '3/4 8000',
+      delayMs: 40,
+      lossShare: 0,
+      codec: 'PCMU',
+    });
   });
 
   it('are reported as they come, and their calls are counted', () => {

@@ -105,6 +105,7 @@ function withWorkers(harness: CallHarness) {
       place: (dial) => ask('place', () => own.campaignCalls.placeClaimed(dial)),
       outcomeAfterCrash: () => ask('fate', async () => 'there' as const),
       examine: () => ask('examine', async () => []),
+      testLine: () => Promise.reject(new Error('no line is tested')),
     };
   };
   const both = { 1: pooled(1), 2: pooled(2) };

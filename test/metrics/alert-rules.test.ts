@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import '../../src/metrics/api-metrics.ts';
+import '../../src/metrics/line-metrics.ts';
 import '../../src/metrics/speech-metrics.ts';
 import '../../src/metrics/store-metrics.ts';
 import { type AlertRule, alertRules, watchedSeries } from '../../src/metrics/alert-rules.ts';
@@ -106,6 +107,22 @@ describe('an alert', () => {
     });
     sample(open(0));
     expect(alert('FallbackInUse')?.state).toBe('quiet');
+  });
+
+  it('of a line says what corrects its fault', () => {
+    const { sample, alert } = watched();
+    const fault = (code: string, remedy: string): [Labels, number] => [
+      { line: '7', kind: 'number', fault: code, remedy, worker: '0' },
+      1,
+    ];
+    sample(gauge('patchbay_line_fault'));
+    expect(alert('LineFails')).toMatchObject({ state: 'quiet' });
+    sample(gauge('patchbay_line_fault', fault('keys', 'Set dtmf_mode.')));
+    expect(alert('LineFails')).toMatchObject({
+      state: 'firing',
+      remedy: 'Set dtmf_mode.',
+      detail: '7 number keys: 1',
+    });
   });
 
   it('waits anew for each series', () => {

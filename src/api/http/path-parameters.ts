@@ -26,6 +26,7 @@ export const configurationIdInPath = idInPath.describe(
 export const phoneNumberIdInPath = idInPath.describe(
   "The phone number's `id`, from `listPhoneNumbers`; not the number itself.",
 );
+export const lineIdInPath = idInPath.describe("The line's `id`, from `listWatchedLines`.");
 export const trunkIdInPath = idInPath.describe("The trunk's `id`, from `listTrunks`.");
 export const campaignIdInPath = idInPath.describe("The campaign's `id`, from `listCampaigns`.");
 export const folderIdInPath = idInPath.describe("The folder's `id`, from `listFolders`.");

@@ -242,6 +242,8 @@ export const exampleFacts: Readonly<Record<string, Facts>> = {
   },
   SYNC_UNSUPPORTED: { provider: 'ari' },
   TRUNKS_UNSUPPORTED: { provider: 'twilio' },
+  LINES_FULL: { max: 20 },
+  LINE_INVALID: { reason: 'it needs a number to call' },
   TRUNKS_FULL: { max: 100 },
   TRUNK_NAME_TAKEN: { name: 'Europe' },
   PUBLIC_URL_UNFIT: { reason: 'Providers cannot reach http://10.0.0.7:8080.' },

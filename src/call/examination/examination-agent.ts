@@ -10,12 +10,8 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import { InBandDtmf } from '../../pipeline/receive/in-band-dtmf.ts';
 import type { Clock, Timer } from '../../std/clock.ts';
 import { fail, pass, skip, warn } from '../../telephony/provider/check.ts';
-import type {
-  MediaEvent,
-  MediaListener,
-  MediaSession,
-} from '../../telephony/provider/media-session.ts';
-import type { ExaminationSteps } from './examination-steps.ts';
+import type { MediaEvent, MediaSession } from '../../telephony/provider/media-session.ts';
+import type { AgentMeans, CallAgent } from './examined-leg.ts';
 import { Moment } from './moment.ts';
 
 /** Deadline from the start of the stream to its first audio. */
@@ -50,18 +46,11 @@ export const AGENT_WORDS: Readonly<Record<keyof AgentLines, string>> = {
   goodbye: 'Thank you. Goodbye.',
 };
 
-export interface ExaminationAgentOptions {
-  media: MediaSession;
+export interface ExaminationAgentOptions extends AgentMeans {
   lines: AgentLines;
-  steps: ExaminationSteps;
-  /** Whether the provider signals keys; else they are in the audio. */
-  digitsIn: boolean;
-  /** Sends keys over the provider's REST interface. Undefined: they are sent as tones in the audio. */
-  sendDigits: ((digits: string) => Promise<void>) | undefined;
-  clock: Clock;
 }
 
-export class ExaminationAgent implements MediaListener {
+export class ExaminationAgent implements CallAgent {
   readonly #options: ExaminationAgentOptions;
   readonly #started = new Moment<Codec>();
   readonly #firstAudio = new Moment<true>();

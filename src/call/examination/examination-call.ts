@@ -2,7 +2,7 @@
 // examination-agent.ts, follows it to its final status, and writes a capture. It belongs to no run, and ends within
 // two minutes whatever happens.
 
-import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
+import { codeOf, type ErrorCode, GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
 import { type CallStatus, isTerminal } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
@@ -22,9 +22,9 @@ import type { CallActions } from '../start/call-actions.ts';
 import { callbackUrls, mediaUrl } from '../start/setup/callback-urls.ts';
 import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
 import { type CallCapture, capturedListener, capturedSocket } from './call-capture.ts';
-import { ExaminationAgent } from './examination-agent.ts';
 import { dialRemedy, ExaminationSteps, failed, noteMissing } from './examination-steps.ts';
 import {
+  type CallAgent,
   EXAMINATION_RING_S,
   type ExaminationOrder,
   ExaminedLeg,
@@ -68,7 +68,7 @@ export class ExaminationCall {
   readonly #webhooks: ExaminedWebhooks;
   readonly #callId = new Moment<string>();
   readonly #answered = new Moment<true>();
-  readonly #agent = new Moment<ExaminationAgent>();
+  readonly #agent = new Moment<CallAgent>();
   readonly #final = new Moment<CallStatus>();
   /** Settled when the client ends the call or the provider cannot connect it. */
   readonly #cut = new Moment<true>();
@@ -77,6 +77,8 @@ export class ExaminationCall {
   #isConnecting = false;
   #isHungUp = false;
   #isOver = false;
+  /** Code of the provider's refusal to dial. */
+  dialFault: ErrorCode | undefined;
 
   /** Dials at once. */
   constructor(deps: ExaminationCallDeps, order: ExaminationOrder) {
@@ -101,6 +103,11 @@ export class ExaminationCall {
   /** The provider's id of the call, once it is known. */
   get callId(): string | undefined {
     return this.#callId.value;
+  }
+
+  /** How the call ended; undefined before, and if nothing reported it. */
+  get finalStatus(): CallStatus | undefined {
+    return this.#final.value;
   }
 
   hangUp(): void {
@@ -175,12 +182,11 @@ export class ExaminationCall {
   }
 
   #attach(media: SocketMediaSession): void {
-    const { provider, lines } = this.order;
+    const { provider, createAgent } = this.order;
     const { digitsIn, digitsOut } = provider.capabilities;
     const sendDigits = (digits: string) => this.#leg.sendDigits(this.callId ?? '', digits);
-    const agent = new ExaminationAgent({
+    const agent = createAgent({
       media,
-      lines,
       digitsIn,
       steps: this.steps,
       clock: this.#deps.clock,
@@ -306,6 +312,7 @@ export class ExaminationCall {
       return true;
     } catch (error) {
       this.steps.note('dial', failed(error, dialRemedy(error)));
+      this.dialFault = codeOf(error);
       if (!isUncertain(codeOf(error))) return this.#callId.isPast;
       const known = await this.#callId.within(this.#deps.clock, DOUBT_MS_MAX, this.#cut.promise);
       return known !== undefined;

@@ -3,6 +3,7 @@
 
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import type { LineTest } from '../../model/line-watch.ts';
 import type { ConfiguredProviderName, ProviderName } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
@@ -24,9 +25,12 @@ import type { OutboundRoute, OutboundRoutes } from '../start/outbound/outbound-r
 import { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
 import { CallCapture } from './call-capture.ts';
 import { CaptureRedaction } from './capture-redaction.ts';
-import type { AgentLines } from './examination-agent.ts';
+import { EchoAgent } from './echo-agent.ts';
+import { type AgentLines, ExaminationAgent } from './examination-agent.ts';
 import { ExaminationCall } from './examination-call.ts';
 import type { ExaminationStep } from './examination-steps.ts';
+import type { ExaminationOrder } from './examined-leg.ts';
+import { type EndedTestCall, lineTestOf } from './line-examination.ts';
 import { Moment } from './moment.ts';
 
 /** Concurrent calls of all organizations. */
@@ -76,6 +80,9 @@ export interface ExaminationCallsDeps {
   log: Log;
 }
 
+/** Makes what the agent needs, before the dial. Throws TTS_*. */
+type PrepareAgent = () => Promise<ExaminationOrder['createAgent']>;
+
 interface Kept {
   call: ExaminationCall;
   configurationId: string;
@@ -103,6 +110,41 @@ export class ExaminationCalls {
    *  NUMBER_NOT_DIALABLE, EXAMINATION_CALL_UNSUPPORTED, PUBLIC_URL_UNFIT, EXAMINATION_CALL_RUNNING,
    *  CALL_LIMIT_REACHED, GATEWAY_DRAINING, QUEUE_FULL, TTS_*. */
   async start(wish: ExaminationWish): Promise<ExaminationReport> {
+    const kept = await this.#start(wish, async () => {
+      const lines = await this.#deps.speak();
+      return (means) => new ExaminationAgent({ ...means, lines });
+    });
+    this.#watch(kept);
+    return reportOf(kept.call);
+  }
+
+  /** Places a test call of a watched line to a number that answers and echoes. Settles with what it found. Throws as
+   *  `start`, and GATEWAY_OVERLOADED if this process stood still meanwhile. */
+  async testLine(
+    wish: ExaminationWish,
+    { testsKeys, signal }: { testsKeys: boolean; signal: AbortSignal },
+  ): Promise<LineTest> {
+    let agent: EchoAgent | undefined;
+    const { call } = await this.#start(wish, () =>
+      Promise.resolve((means) => {
+        agent = new EchoAgent({
+          ...means,
+          sendDigits: testsKeys && means.digitsIn ? means.sendDigits : undefined,
+        });
+        return agent;
+      }),
+    );
+    const cut = (): void => call.hangUp();
+    signal.addEventListener('abort', cut, { once: true });
+    await call.ended;
+    signal.removeEventListener('abort', cut);
+    if (agent?.fault !== undefined) throw agent.fault;
+    const { steps, dialFault, finalStatus } = call;
+    const ended: EndedTestCall = { steps: steps.found, dialFault, finalStatus };
+    return lineTestOf(ended, agent?.test);
+  }
+
+  async #start(wish: ExaminationWish, prepare: PrepareAgent): Promise<Kept> {
     const { organizationId } = wish;
     this.#refuseIfDraining();
     this.#forgetOld();
@@ -116,7 +158,7 @@ export class ExaminationCalls {
     }
     this.#starting.add(organizationId);
     try {
-      return await this.#begin(wish);
+      return await this.#begin(wish, prepare);
     } finally {
       this.#starting.delete(organizationId);
     }
@@ -186,8 +228,8 @@ export class ExaminationCalls {
     await over.within(this.#deps.clock, CLOSE_MS_MAX, new Promise(() => undefined));
   }
 
-  async #begin(wish: ExaminationWish): Promise<ExaminationReport> {
-    const { store, routes, speak, gateway } = this.#deps;
+  async #begin(wish: ExaminationWish, prepare: PrepareAgent): Promise<Kept> {
+    const { store, routes, gateway } = this.#deps;
     const { organizationId, configurationId, fromPhoneNumberId } = wish;
     const route = await routes.find({ organizationId, configurationId, fromPhoneNumberId });
     if (!isHosted(route.provider)) throw new GatewayError('EXAMINATION_CALL_UNSUPPORTED');
@@ -203,13 +245,17 @@ export class ExaminationCalls {
     const limit = await store.accounts.concurrentCallLimit(organizationId);
     const { total } = await store.runs.activeCalls(organizationId, { limit: 1, offset: 0 });
     if (total >= limit) throw new GatewayError('CALL_LIMIT_REACHED');
-    return this.#dial(wish, { route, to: address.to, lines: await speak() });
+    return this.#dial(wish, { route, to: address.to, createAgent: await prepare() });
   }
 
   async #dial(
     { organizationId, configurationId }: ExaminationWish,
-    { route, to, lines }: { route: OutboundRoute; to: string; lines: AgentLines },
-  ): Promise<ExaminationReport> {
+    {
+      route,
+      to,
+      createAgent,
+    }: { route: OutboundRoute; to: string; createAgent: ExaminationOrder['createAgent'] },
+  ): Promise<Kept> {
     const { store, createProvider, gateway, clock, random, log } = this.#deps;
     const { publicUrl, version } = gateway;
     const { credentials } = route.configuration;
@@ -229,7 +275,7 @@ export class ExaminationCalls {
     if (provider === undefined) throw new GatewayError('EXAMINATION_CALL_UNSUPPORTED');
     // Speech may have taken seconds; a call dialled after the drain would not be hung up.
     this.#refuseIfDraining();
-    const order = { id, organizationId, provider, credentials, lines, publicUrl };
+    const order = { id, organizationId, provider, credentials, createAgent, publicUrl };
     const call = new ExaminationCall(
       {
         capture,
@@ -249,8 +295,10 @@ export class ExaminationCalls {
     );
     const kept: Kept = { call, configurationId, capture, askedMs: 0, endedMs: undefined };
     this.#calls.set(id, kept);
-    this.#watch(kept);
-    return reportOf(call);
+    void call.ended.then(() => {
+      kept.endedMs = clock.monotonicMs();
+    });
+    return kept;
   }
 
   /** Hangs up when the client has left. */
@@ -263,9 +311,6 @@ export class ExaminationCalls {
       else clock.after(CLIENT_MS_MAX / 4, look);
     };
     look();
-    void kept.call.ended.then(() => {
-      kept.endedMs = clock.monotonicMs();
-    });
   }
 
   #kept(of: { organizationId: string; configurationId: string; id: string }): Kept | undefined {

@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type { Clock } from '../../std/clock.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
+import type { MediaListener, MediaSession } from '../../telephony/provider/media-session.ts';
 import type {
   HostedProvider,
   ProviderEvent,
@@ -15,7 +16,7 @@ import type { ProviderCredentials } from '../../telephony/provider/terms.ts';
 import { callbackUrls } from '../start/setup/callback-urls.ts';
 import type { WebhookVerifier } from '../webhooks/webhook-verifier.ts';
 import type { CallCapture } from './call-capture.ts';
-import type { AgentLines } from './examination-agent.ts';
+import type { ExaminationSteps } from './examination-steps.ts';
 
 /** Ring time of an examination call, in seconds. */
 export const EXAMINATION_RING_S = 30;
@@ -26,6 +27,23 @@ const COMMAND_MS_MAX = 10_000;
 /** Webhooks of one call at most: it has about ten, more come from other senders. */
 const WEBHOOKS_MAX = 100;
 
+/** What an agent of an examination call uses. */
+export interface AgentMeans {
+  media: MediaSession;
+  steps: ExaminationSteps;
+  /** Whether the provider signals keys; else they are in the audio. */
+  digitsIn: boolean;
+  /** Sends keys over the provider's REST interface. Undefined: they are sent as tones in the audio. */
+  sendDigits: ((digits: string) => Promise<void>) | undefined;
+  clock: Clock;
+}
+
+export interface CallAgent extends MediaListener {
+  /** Settles when the agent is done, or the stream closes. Never rejects because of the far end. */
+  talk(): Promise<void>;
+  stop(): void;
+}
+
 export interface ExaminationOrder {
   /** The call's id, in the place of a run's id. */
   id: string;
@@ -35,7 +53,8 @@ export interface ExaminationOrder {
   /** Caller id, in the provider's format. */
   from: string | null;
   to: string;
-  lines: AgentLines;
+  /** What talks with the far end once the media are connected. */
+  createAgent: (means: AgentMeans) => CallAgent;
   publicUrl: string;
 }
 

@@ -5,6 +5,8 @@ import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely'
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { CredentialType } from '../../model/credential.ts';
 import type { DeliveryState } from '../../model/delivery-state.ts';
+import type { LineFaultCode } from '../../model/line-fault.ts';
+import type { LineKind, LineStateName } from '../../model/line-watch.ts';
 import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { Run, RunField, RunFields } from '../../model/run.ts';
 import type { AddressType } from '../../model/telephony.ts';
@@ -376,6 +378,44 @@ export interface ServiceFaultTable {
   last_at: Date;
 }
 
+export interface LineWatchTable {
+  id: GeneratedAlways<string>;
+  organization_id: string;
+  configuration_id: string;
+  name: string;
+  kind: LineKind;
+  number: string | null;
+  context: string | null;
+  is_enabled: boolean;
+  interval_minutes: number;
+  places: number | null;
+  tests_keys: boolean;
+  next_at: Date;
+  state: Generated<LineStateName>;
+  fault: Generated<LineFaultCode | null>;
+  failures: Generated<number>;
+  since: Generated<Date | null>;
+  tested_at: Generated<Date | null>;
+  tested_by: Generated<string | null>;
+  message: Generated<string | null>;
+  delay_ms: Generated<number | null>;
+  loss_share: Generated<number | null>;
+  codec: Generated<string | null>;
+  created_at: Date;
+  updated_at: Date;
+}
+
+export interface LineTestTable {
+  id: GeneratedAlways<string>;
+  line_id: string;
+  at: Date;
+  fault: LineFaultCode | null;
+  message: string;
+  delay_ms: number | null;
+  loss_share: number | null;
+  codec: string | null;
+}
+
 export interface Tables {
   organizations: OrganizationTable;
   users: UserTable;
@@ -384,6 +424,8 @@ export interface Tables {
   configuration_leases: ConfigurationLeaseTable;
   phone_numbers: PhoneNumberTable;
   telephony_trunks: TrunkTable;
+  line_watches: LineWatchTable;
+  line_tests: LineTestTable;
   workflows: WorkflowTable;
   workflow_folders: WorkflowFolderTable;
   workflow_versions: WorkflowVersionTable;

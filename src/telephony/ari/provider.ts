@@ -4,19 +4,19 @@ import { createEgress, type Egress } from '../../egress/egress-rule.ts';
 import type { Log } from '../../log.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { Random } from '../../std/random.ts';
-import type { Finding, Pbx, ProcessIdentity } from '../provider/pbx.ts';
+import type { Pbx, ProcessIdentity } from '../provider/pbx.ts';
 import type { PbxProvider } from '../provider/provider.ts';
 import { definePbx } from '../provider/provider-definition.ts';
 import { createRest, type Rest } from '../provider/rest-client.ts';
+import type { ProviderCredentials } from '../provider/terms.ts';
 import { AriConnections } from './ari-connections.ts';
 import { createAriControl } from './connection/control.ts';
 import { KnownPbxAddresses } from './connection/known-pbx-addresses.ts';
 import { OutboundWebsocketServer } from './connection/outbound-websocket.ts';
 import { RefusedConnections } from './connection/refused-connections.ts';
 import { TestCalls } from './connection/test-calls.ts';
-import type { MediaParts } from './doctor/audio-check.ts';
-import type { CheckContext } from './doctor/check.ts';
 import { examineAri } from './doctor/doctor.ts';
+import { type LineCallContext, testLine } from './doctor/line-call.ts';
 import { IncomingSockets } from './media/incoming-sockets.ts';
 import { legOpener } from './media/media-leg.ts';
 import { type PacketMedia, packetTransports } from './media/packet-transports.ts';
@@ -96,6 +96,16 @@ function createAri(options: AriProviderOptions): Omit<PbxProvider, 'name' | 'cap
     clock,
     random,
   });
+  const transportOf = connections.transportOf.bind(connections);
+  const contextOf = (
+    credentials: ProviderCredentials,
+    { publicUrl, log }: Pick<OwnContext, 'publicUrl' | 'log'>,
+    signal: AbortSignal,
+  ): OwnContext => {
+    const account = accountOf(credentials);
+    const subject = { account, live: connections.of(account.app), testCalls, refused };
+    return { publicUrl, log, ...subject, egress, clock, random, signal };
+  };
   return {
     formatAddress: (addressNormalized) => addressNormalized,
     control: createAriControl((account) => connections.reach(account)),
@@ -112,27 +122,33 @@ function createAri(options: AriProviderOptions): Omit<PbxProvider, 'name' | 'cap
 
       ...socketIntake({ incomingSockets, outboundWebsockets, clients }),
 
-      examine({ credentials }, facts, signal) {
-        const account = accountOf(credentials);
-        const subject = { account, live: connections.of(account.app), testCalls, refused };
-        const context = { ...facts, ...subject, egress, clock, random, signal };
-        const transportOf = connections.transportOf.bind(connections);
-        return examineOverOwn(context, { transports, openLeg, transportOf });
-      },
+      examine: ({ credentials }, facts, signal) =>
+        overOwn(contextOf(credentials, facts, signal), transportOf, (context) =>
+          examineAri({ ...context, ...facts }, { transports, openLeg }),
+        ),
+
+      testLine: ({ credentials }, { line, ...facts }, signal) =>
+        overOwn(contextOf(credentials, facts, signal), transportOf, (context) =>
+          testLine(context, { transports, openLeg }, line),
+        ),
     },
   };
 }
 
-/** Examines over new connections: Asterisk serves those that are open even after its HTTP server was turned off. */
-async function examineOverOwn(
-  context: Omit<CheckContext, 'client'>,
-  means: MediaParts & { transportOf: (account: AriAccount, over: Rest) => AriRequestTransport },
-): Promise<Finding[]> {
+type OwnContext = Omit<LineCallContext, 'client'>;
+type TransportOf = (account: AriAccount, over: Rest) => AriRequestTransport;
+
+/** Works over new connections: Asterisk serves those that are open even after its HTTP server was turned off. */
+async function overOwn<T>(
+  context: OwnContext,
+  transportOf: TransportOf,
+  work: (context: LineCallContext) => Promise<T>,
+): Promise<T> {
   const { account, clock, egress } = context;
   const own = createRest({ provider: 'ari', clock, egress });
   try {
-    const client = createAriClient(() => means.transportOf(account, own));
-    return await examineAri({ ...context, client }, means);
+    const client = createAriClient(() => transportOf(account, own));
+    return await work({ ...context, client });
   } finally {
     own.close();
   }

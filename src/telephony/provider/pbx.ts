@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../errors/gateway-error.ts';
 import type { Log } from '../../log.ts';
+import type { LineSettings, LineTest } from '../../model/line-watch.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import type {
   MediaSocket,
@@ -194,4 +195,11 @@ export interface Pbx {
     },
     signal: AbortSignal,
   ): Promise<Finding[]>;
+  /** Places one test call of a line over the connection of this process. What goes wrong is the fault of its result;
+   *  rejects only if this process, or the one that has the connection, cannot make it. */
+  testLine(
+    account: ExaminedAccount,
+    facts: { line: LineSettings; publicUrl: string; log: Log },
+    signal: AbortSignal,
+  ): Promise<LineTest>;
 }

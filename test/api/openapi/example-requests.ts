@@ -136,6 +136,8 @@ const telephonyBodies = {
   },
   saveDefaultTelephonyConfiguration: pbx,
   startExaminationCall: { phone_number: '+14155550100' },
+  createWatchedLine: { name: 'Main number', kind: 'number', number: '1001' },
+  updateWatchedLine: { interval_minutes: 15, channels: 8 },
   createTrunk: { name: 'Europe', settings: { region: 'eu' } },
   createPhoneNumber: { address: '+14155550101', label: 'Reception', is_default_caller_id: true },
   updatePhoneNumber: { label: 'Reception' },

@@ -99,6 +99,7 @@ const names: readonly (readonly [RegExp | string, string])[] = [
   [`${MARK} trunked`, 'Cloudonix'],
   [`${MARK} trunk`, 'Europe'],
   [`${MARK} number`, 'Reception'],
+  [`${MARK} line`, 'Main number'],
   [`${MARK} key`, 'Dialler'],
   [`${MARK} agent`, 'Appointments'],
   [`${MARK} run`, 'WR-TEL-IN-00004821'],

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../../../src/std/clock.ts';
 import { freePort } from '../free-port.ts';
 import type { Channel } from './channel.ts';
 import { sectionOf } from './config-file.ts';
-import { type Dialplan, standardDialplan } from './dialplan.ts';
+import { type Dialplan, type Step, standardDialplan } from './dialplan.ts';
 import { EventSocket, type EventSocketMeans } from './event-socket.ts';
 import type { Faults } from './faults.ts';
 import { MediaLegs } from './media/external-media.ts';
@@ -93,6 +93,7 @@ export class FakeAsterisk {
   /** Told of each new telephone, before it hears or says anything. */
   onPhone: (phone: Phone) => void = () => undefined;
   readonly #pbx: Pbx;
+  readonly #plan: Dialplan;
   readonly #runner: Runner;
   readonly #trunk: Trunk;
   readonly #http: AriHttp;
@@ -113,6 +114,7 @@ export class FakeAsterisk {
       gwro: { password: 'rosecret', isReadOnly: true },
     };
     const plan = merged(standardDialplan, options.dialplan ?? {});
+    this.#plan = plan;
     this.#runner = new Runner(pbx, { plan, app: options.app ?? 'gw' });
     this.#runner.onPhone = (phone) => {
       this.phones.push(phone);
@@ -190,6 +192,14 @@ export class FakeAsterisk {
   /** Who answers a number that is dialled from now on. */
   answerNumber(number: string, extension: string): void {
     this.#trunk.numbers.set(number, extension);
+  }
+
+  /** Changes the lines of an extension, for calls from now on; undefined: it has none any more. */
+  setExtension(context: string, extension: string, steps: Step[] | undefined): void {
+    const lines = { ...this.#plan[context] };
+    if (steps === undefined) delete lines[extension];
+    else lines[extension] = steps;
+    this.#plan[context] = lines;
   }
 
   /** A telephone outside rings the PBX. */

@@ -1,6 +1,7 @@
 // What can be made to go wrong with the simulated PBX: the list of asterisk §2.9, and what a dying or
 // stuck machine does. Tests set a field and take it back.
 
+import type { AudioFault } from './media/audio-faults.ts';
 import type { RestAnswer, RestRequest } from './rest/rest.ts';
 
 export interface Faults {
@@ -20,6 +21,10 @@ export interface Faults {
   crossedVariables: boolean;
   /** RTP has another address outside than the one that it announces: packets reach it only after its own first one. */
   rtpBehindNat: boolean;
+  /** Of the audio between the two channels of a call, by who receives it. */
+  audio: { toCaller?: AudioFault; toCallee?: AudioFault };
+  /** Keys do not pass from one channel of a call to the other. */
+  losesKeys: boolean;
 }
 
 export function noFaults(): Faults {
@@ -32,5 +37,7 @@ export function noFaults(): Faults {
     lostBeatEvery: Number.POSITIVE_INFINITY,
     crossedVariables: false,
     rtpBehindNat: false,
+    audio: {},
+    losesKeys: false,
   };
 }

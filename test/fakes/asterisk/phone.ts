@@ -122,6 +122,12 @@ export class Phone {
     if (!this.isOver) this.#line.hangUp(cause);
   }
 
+  /** A key from the PBX; Echo() returns keys too. */
+  takeDigit(digit: string): void {
+    this.digits += digit;
+    if (this.#echoes) this.press(digit);
+  }
+
   /** From the PBX. */
   hear(frame: Frame): void {
     if (!this.isListening) return;

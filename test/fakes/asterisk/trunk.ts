@@ -3,6 +3,7 @@
 
 import { type Channel, type Line, type Party, partyOf } from './channel.ts';
 import type { Step } from './dialplan.ts';
+import { AudioWay } from './media/audio-faults.ts';
 import type { Pbx } from './pbx.ts';
 import type { Phone } from './phone.ts';
 import type { Runner } from './scenarios/runner.ts';
@@ -253,9 +254,9 @@ export class Trunk {
     const pbx = this.#pbx;
     near.partner = far;
     far.partner = near;
-    near.line = lineTo(pbx, far);
+    near.line = lineTo(pbx, far, 'toCallee');
     far.line = {
-      ...lineTo(pbx, near),
+      ...lineTo(pbx, near, 'toCaller'),
       answer: () => pbx.farAnswers(near),
       ring: () => pbx.farRings(near),
     };
@@ -298,10 +299,16 @@ export class Trunk {
 
 const outside: Endpoint = { context: 'sip-dest', kind: 'outside' };
 
-function lineTo(pbx: Pbx, other: Channel): Line {
+function lineTo(pbx: Pbx, other: Channel, direction: 'toCaller' | 'toCallee'): Line {
+  const way = new AudioWay(
+    (ms, run) => void pbx.later(ms, run),
+    (frame) => other.takeAudio(frame),
+  );
   return {
-    audio: (frame) => other.takeAudio(frame),
-    digit: (digit) => takeDigit(pbx, other, digit),
+    audio: (frame) => way.pass(frame, pbx.faults.audio[direction]),
+    digit: (digit) => {
+      if (!pbx.faults.losesKeys) takeDigit(pbx, other, digit);
+    },
     answer: () => undefined,
     ring: () => undefined,
     gone: () => undefined,
@@ -321,7 +328,7 @@ function withHalfVolume(line: Line): Line {
 /** A key that comes in from a channel's line. */
 export function takeDigit(pbx: Pbx, channel: Channel, digit: string): void {
   if (channel.isOver) return;
-  if (channel.phone !== null) channel.phone.digits += digit;
+  channel.phone?.takeDigit(digit);
   pbx.tell(channel, 'ChannelDtmfReceived', { digit, duration_ms: 100 });
   channel.bridge?.takeDigit(channel, digit);
 }

@@ -95,6 +95,7 @@ export class FakePbx implements PbxProvider {
       throw new Error('a fake PBX opens no sockets');
     },
     examine: () => Promise.resolve([]),
+    testLine: () => Promise.reject(new Error('a fake PBX has no lines')),
   };
 
   readonly control: ProviderControl = {

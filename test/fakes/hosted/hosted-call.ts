@@ -130,6 +130,11 @@ export class HostedCall {
     return this.#mouth.say(samples);
   }
 
+  /** Says what is heard, as the echo test of an operator. */
+  echo(): void {
+    this.#mouth.echo();
+  }
+
   /** Presses keys, one every 200 ms. */
   async pressDigits(digits: string): Promise<void> {
     for (const digit of digits) {

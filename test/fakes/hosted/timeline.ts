@@ -126,6 +126,7 @@ function isLoud(frame: Uint8Array): boolean {
 export class Mouth {
   #queue: { audio: Uint8Array; at: number; done: () => void; failed: (error: Error) => void }[] =
     [];
+  #isEcho = false;
 
   /** Settles when the last of it has been said. */
   say(samples: Int16Array): Promise<void> {
@@ -135,8 +136,14 @@ export class Mouth {
     });
   }
 
+  /** Says what is heard, from now on. */
+  echo(): void {
+    this.#isEcho = true;
+  }
+
+  /** `frame` has what was heard, and gets what is said. */
   fill(frame: Uint8Array): void {
-    frame.fill(SILENCE);
+    if (!this.#isEcho) frame.fill(SILENCE);
     const [first] = this.#queue;
     if (first === undefined) return;
     const part = first.audio.subarray(first.at, first.at + FRAME_BYTES);

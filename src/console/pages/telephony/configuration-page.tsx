@@ -11,6 +11,7 @@ import { Doctor } from './doctor.tsx';
 import { Numbers } from './numbers.tsx';
 import { Routing } from './routing.tsx';
 import { Trunks } from './trunks.tsx';
+import { WatchedLines } from './watched-lines.tsx';
 
 type Detail = Schema<'TelephonyConfigurationDetail'>;
 
@@ -76,7 +77,16 @@ function Parts({ configuration, tab }: { configuration: Detail; tab: string }) {
     ...(hasTrunks
       ? [{ tab: 'trunks', name: 'Trunks', shown: <Trunks configuration={configuration} /> }]
       : []),
-    { tab: 'doctor', name: 'Doctor', shown: <Doctor id={id} isPbx={isPbx} /> },
+    {
+      tab: 'doctor',
+      name: 'Doctor',
+      shown: (
+        <>
+          <Doctor id={id} isPbx={isPbx} />
+          <WatchedLines id={id} />
+        </>
+      ),
+    },
     isPbx
       ? { tab: 'files', name: 'PBX files', shown: <AsteriskFiles id={id} /> }
       : { tab: 'routing', name: 'Routing', shown: <Routing id={id} /> },

@@ -1,18 +1,16 @@
-// The audio test: a channel that plays the telephone and a media leg like that of a call, in one bridge. Each end
-// sends a tone of its own and must receive the other's. Source: asterisk §0.15, §2.6, §2.7, §3.
+// The audio test over the loop of media-loop.ts: each end sends a tone of its own and must receive the other's. Source:
+// asterisk §2.6, §2.7.
 
 import { codecByName } from '../../../codec/registry.ts';
 import { GatewayError } from '../../../errors/gateway-error.ts';
 import type { Clock } from '../../../std/clock.ts';
-import { pause } from '../../../std/pause.ts';
+import { fillTone, measureTone, type ToneLevel } from '../../line/tone.ts';
 import { type CheckOutcome, fail, pass, warn } from '../../provider/check.ts';
 import type { MediaEvent, MediaListener, MediaSession } from '../../provider/media-session.ts';
 import type { Finding } from '../../provider/pbx.ts';
-import { AriMediaSession } from '../media/ari-media-session.ts';
 import type { MediaChoice, MediaWay } from '../media/transport-selection.ts';
-import type { MediaTransportOptions, MediaTransports } from '../media/websocket-transports.ts';
-import type { AriContext, OpenLeg } from '../rest/peer.ts';
 import { type CheckContext, check } from './check.ts';
+import { type LoopMeans, type MediaParts, overLoop } from './media-loop.ts';
 import type { TestApplication } from './test-application.ts';
 
 const MEDIA = { key: 'media', title: 'Audio', msMax: 15_000 };
@@ -22,26 +20,11 @@ const SOUND_MS = 1_200;
 /** Received length of the tone that passes. */
 const HEARD_MS_MIN = 500;
 const HEARD_MS_MAX = 10_000;
-/** Longest wait for Asterisk's first packets, which it sends every 20 ms. */
-const FIRST_PACKETS_MS_MAX = 1_000;
 /** Frequencies of both ends; neither is a multiple of the other. */
 const LEG_HZ = 440;
 const PHONE_HZ = 1_000;
 const SHARE_MIN = 0.6;
 const LEVEL_DB_MIN = -40;
-/** Event handlers of the telephone's end, which is closed with its channel. */
-const UNWATCHED = {
-  onClosed: () => undefined,
-  onLost: () => undefined,
-  onQueue: () => undefined,
-};
-const AMPLITUDE = 8_000;
-const FULL_SCALE = 32_768;
-
-export interface MediaParts {
-  transports: MediaTransports;
-  openLeg: OpenLeg;
-}
 
 export function mediaFinding(
   context: CheckContext,
@@ -78,89 +61,18 @@ interface Heard extends ToneLevel {
 
 async function tryAudio(
   testApp: TestApplication,
-  { parts, choice }: { parts: MediaParts; choice: MediaChoice },
+  means: LoopMeans,
   signal: AbortSignal,
 ): Promise<Tried> {
-  const { peer } = testApp;
-  const transport = parts.transports[choice.way];
-  if (transport === undefined) {
-    throw new GatewayError('PBX_MEDIA', { reason: `${choice.way} is not set up at this gateway` });
-  }
-  const channelId = testApp.channelId();
-  const { clock, log } = peer;
-  const telephone = new AriMediaSession({
-    callId: channelId,
-    ...transport.framing(),
-    listener: UNWATCHED,
-    clock,
-    log,
-  });
-  const phone = new Sounder(telephone, PHONE_HZ, clock);
-  const startedMs = clock.monotonicMs();
-  const gone = new AbortController();
-  const both = AbortSignal.any([signal, gone.signal]);
-  let hasStarted = (): void => undefined;
-  const inStasis = new Promise<void>((resolve, reject) => {
-    hasStarted = resolve;
-    both.addEventListener('abort', () => reject(both.reason as Error), { once: true });
-  });
-  inStasis.catch(() => undefined); // Opening may fail first.
-  const unwatch = peer.watch(channelId, (event) => {
-    if (event.type === 'StasisStart') hasStarted();
-    if (event.type === 'ChannelDestroyed') gone.abort(endedEarly(event.cause));
-  });
-  try {
-    const { format } = choice;
-    const accept: MediaTransportOptions['accept'] = (transport, start) =>
-      telephone.attachTransport(transport, start);
-    await transport
-      .open({ peer, channelId, format, accept, gone: gone.signal }, both)
-      .catch((error: unknown) => {
-        throw gone.signal.aborted ? gone.signal.reason : error;
-      });
-    await inStasis;
-    if (choice.way === 'rtp') await awaitFirstPackets(peer, { channelId, phone }, both);
-    const onClosed = () => undefined;
-    const leg = await parts.openLeg({ peer, callId: channelId, channelId, onClosed }, both);
-    const openMs = clock.monotonicMs() - startedMs;
-    try {
-      const agent = new Sounder(leg.media, LEG_HZ, clock);
+  const { clock } = testApp.peer;
+  return await overLoop(testApp, means, signal, {
+    phone: (media) => new Sounder(media, PHONE_HZ, clock),
+    async talk(phone, { media, openMs }, both) {
+      const agent = new Sounder(media, LEG_HZ, clock);
       await Promise.all([agent.sound(both), phone.sound(both)]);
       return { openMs, toCaller: phone.heard(LEG_HZ), fromCaller: agent.heard(PHONE_HZ) };
-    } finally {
-      await leg.close();
-    }
-  } finally {
-    telephone.close('over');
-    unwatch();
-  }
-}
-
-/** Behind NAT Asterisk's RTP has another address than it announces, which is learned from its first packets. In a call
- *  they carry the telephone's audio; here both ends are ours, and Asterisk is asked to send silence to one. Its tone then
- *  opens the way to the other. */
-async function awaitFirstPackets(
-  { client, clock }: Pick<AriContext, 'client' | 'clock'>,
-  { channelId, phone }: { channelId: string; phone: Sounder },
-  signal: AbortSignal,
-): Promise<void> {
-  const path = `channels/${channelId}/silence`;
-  await client.send({ action: 'silence', method: 'POST', path }, signal);
-  for (let ms = 0; !phone.hasHeard && ms < FIRST_PACKETS_MS_MAX; ms += FRAME_MS) {
-    await pause(clock, FRAME_MS, signal);
-  }
-  await client.send({ action: 'silence', method: 'DELETE', path }, signal);
-  phone.forget();
-}
-
-/** The telephone's channel ended before the test. Source: asterisk §2.6. */
-function endedEarly(cause: number): GatewayError {
-  const reasons: Readonly<Record<number, string>> = {
-    3: 'Asterisk could not open its socket to the gateway',
-    19: 'the socket was not opened in time',
-  };
-  const reason = reasons[cause] ?? `the channel ended before it was heard (cause ${cause})`;
-  return new GatewayError('PBX_MEDIA', { reason });
+    },
+  });
 }
 
 function adviceFor(way: MediaWay): string {
@@ -282,37 +194,4 @@ class Sounder implements MediaListener {
     const last = all.subarray(Math.max(0, all.length - (rateHz * HEARD_MS_MIN) / 1_000));
     return { heardMs, ...measureTone(last, { hz, rateHz }) };
   }
-}
-
-/** Fills `pcm` with the `nth` frame, of this length, of a continuous tone. */
-export function fillTone(pcm: Int16Array, tone: { hz: number; rateHz: number; nth: number }): void {
-  const step = (2 * Math.PI * tone.hz) / tone.rateHz;
-  const from = tone.nth * pcm.length;
-  for (let i = 0; i < pcm.length; i++) pcm[i] = Math.round(AMPLITUDE * Math.sin(step * (from + i)));
-}
-
-interface ToneLevel {
-  /** RMS level of the audio in dB below full scale; -Infinity for silence. */
-  levelDb: number;
-  /** Share of the audio's energy that is the tone, 0 to 1. */
-  share: number;
-}
-
-/** Level of the audio and share of the tone. Source: Goertzel, "An algorithm for the evaluation of finite trigonometric
- *  series" (1958). */
-export function measureTone(
-  pcm: Int16Array,
-  { hz, rateHz }: { hz: number; rateHz: number },
-): ToneLevel {
-  const turn = 2 * Math.cos((2 * Math.PI * hz) / rateHz);
-  let energy = 0;
-  let [last, before] = [0, 0];
-  for (const sample of pcm) {
-    energy += sample * sample;
-    [last, before] = [sample + turn * last - before, last];
-  }
-  if (energy === 0) return { levelDb: Number.NEGATIVE_INFINITY, share: 0 };
-  const power = last * last + before * before - turn * last * before;
-  const share = Math.min(1, (2 * power) / (pcm.length * energy));
-  return { levelDb: 20 * Math.log10(Math.sqrt(energy / pcm.length) / FULL_SCALE), share };
 }

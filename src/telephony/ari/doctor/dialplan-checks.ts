@@ -16,7 +16,7 @@ import type { MediaWay } from '../media/transport-selection.ts';
 import { endpointIn, withoutPassword } from '../rest/dial-string.ts';
 import { type CheckContext, check } from './check.ts';
 import { linesOutcome } from './dialplan-lines.ts';
-import { type Ask, askOver, contextsOf, isPlain, placeOf } from './dialplan-questions.ts';
+import { type Ask, contextsOf, isPlain, openQuestions, placeOf } from './dialplan-questions.ts';
 import { numberCallFindings } from './number-calls.ts';
 import type { TestApplication } from './test-application.ts';
 
@@ -28,11 +28,6 @@ const OUTBOUND: CheckSubject = { key: 'outbound', title: 'Outbound' };
 const TRANSFER: CheckSubject = { key: 'transfer', title: 'Transfers' };
 /** Numbers that are looked up. */
 const NUMBERS_MAX = 10;
-/** Address without a receiver: UDP port 9 is the discard port. */
-const NOWHERE = '127.0.0.1:9';
-
-/** Context that is used to find out whether the dialplan function exists. */
-const ANY_CONTEXT = 'default';
 const NO_FUNCTION = 'The dialplan cannot be asked without func_dialplan.so.';
 
 const endpoint = z.looseObject({ state: z.string().catch('unknown') });
@@ -42,25 +37,11 @@ export async function dialplanFindings(
   testApp: TestApplication,
   way: MediaWay,
 ): Promise<Finding[]> {
-  const { client } = testApp.peer;
-  const channelId = testApp.channelId();
-  // The connection ends a channel for which no request waits.
-  const unwatch = testApp.peer.watch(channelId, () => undefined);
-  const ask = askOver(client, channelId);
-  const made = await check(context, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) => {
-    const query = {
-      app: testApp.peer.account.app,
-      channelId,
-      format: 'ulaw',
-      external_host: NOWHERE,
-    };
-    await client.run(
-      { action: 'look', method: 'POST', path: 'channels/externalMedia', query },
-      signal,
-    );
-    const known = await ask(signal)(`DIALPLAN_EXISTS(${ANY_CONTEXT})`);
-    return known === undefined ? warn(NO_FUNCTION, 'module load func_dialplan.so.') : pass('');
-  });
+  const questions = openQuestions(testApp);
+  const { ask } = questions;
+  const made = await check(context, { ...NUMBERS, msMax: LOOK_MS_MAX }, async (signal) =>
+    (await questions.open(signal)) ? pass('') : warn(NO_FUNCTION, 'module load func_dialplan.so.'),
+  );
   const lookAt = (
     subject: CheckSubject,
     look: (asked: Ask, signal: AbortSignal) => Promise<CheckOutcome>,
@@ -87,7 +68,7 @@ export async function dialplanFindings(
       ...(await numberCallFindings(context, { testApp, way }, isAskable ? ask : undefined)),
     );
   }
-  unwatch();
+  questions.close();
   return findings;
 }
 

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import type { AriClient } from '../rest/client.ts';
+import type { TestApplication } from './test-application.ts';
 
 /** Endpoints whose contexts are read. PBXs have hundreds of endpoints in a handful of contexts. */
 const ENDPOINTS_MAX = 40;
@@ -27,8 +28,39 @@ export interface DialplanPlace {
   extension: string;
 }
 
-/** Evaluates dialplan functions over one of our channels. */
-export function askOver(client: AriClient, channelId: string): (signal: AbortSignal) => Ask {
+/** Address without a receiver: UDP port 9 is the discard port. */
+const NOWHERE = '127.0.0.1:9';
+/** Context that is used to find out whether the dialplan function exists. */
+const ANY_CONTEXT = 'default';
+
+export interface DialplanQuestions {
+  ask: (signal: AbortSignal) => Ask;
+  /** Creates the channel. Whether the dialplan can be asked. Throws what `AriClient` throws. */
+  open(signal: AbortSignal): Promise<boolean>;
+  close(): void;
+}
+
+/** Evaluates dialplan functions over a channel of ours that is never dialled and ends with the test application. */
+export function openQuestions({ peer, channelId: make }: TestApplication): DialplanQuestions {
+  const { client, account } = peer;
+  const channelId = make();
+  // The connection ends a channel for which no request waits.
+  const unwatch = peer.watch(channelId, () => undefined);
+  const ask = askOver(client, channelId);
+  return {
+    ask,
+    async open(signal) {
+      const media = { format: 'ulaw', external_host: NOWHERE };
+      const query = { app: account.app, channelId, ...media };
+      const path = 'channels/externalMedia';
+      await client.run({ action: 'look', method: 'POST', path, query }, signal);
+      return (await ask(signal)(`DIALPLAN_EXISTS(${ANY_CONTEXT})`)) !== undefined;
+    },
+    close: unwatch,
+  };
+}
+
+function askOver(client: AriClient, channelId: string): (signal: AbortSignal) => Ask {
   const path = `channels/${channelId}/variable`;
   return (signal) => async (expression) => {
     const query = { variable: expression };

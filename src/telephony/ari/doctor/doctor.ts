@@ -4,10 +4,11 @@
 import { type CheckSubject, fail, pass, skip, warn } from '../../provider/check.ts';
 import type { Finding } from '../../provider/pbx.ts';
 import { type MediaChoice, selectMediaTransport } from '../media/transport-selection.ts';
-import { type MediaParts, mediaFinding } from './audio-check.ts';
+import { mediaFinding } from './audio-check.ts';
 import { type CheckContext, check } from './check.ts';
 import { examineLink, incomingLink } from './connection-checks.ts';
 import { dialplanFindings } from './dialplan-checks.ts';
+import type { MediaParts } from './media-loop.ts';
 import {
   applicationFinding,
   clientFinding,

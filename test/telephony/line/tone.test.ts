@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fillTone, measureTone } from '../../../../src/telephony/ari/doctor/audio-check.ts';
+import { fillTone, measureTone } from '../../../src/telephony/line/tone.ts';
 
 function tone(hz: number, rateHz: number): Int16Array {
   const pcm = new Int16Array(rateHz / 2);
