@@ -88,6 +88,7 @@ import { telephonyExaminationRoute } from './telephony/examination-routes.ts';
 import { legacyConfigurationRoutes } from './telephony/legacy-configuration-routes.ts';
 import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
 import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
+import { waitingSoundRoutes } from './telephony/waiting-sound-routes.ts';
 import { telephonyRoutingRoute } from './telephony/routing-routes.ts';
 import { trunkRoutes } from './telephony/trunk-routes.ts';
 import { credentialRoutes } from './tools/credential-routes.ts';
@@ -263,6 +264,7 @@ function openRoutes(deps: ApiDeps) {
     downloadRoutes(api, deps);
     eventRoutes(api, deps);
     telephonyWebhookRoutes(api, deps);
+    waitingSoundRoutes(api);
     api.get('/openapi.json', { schema: { hide: true } }, async () => api.swagger());
   };
 }

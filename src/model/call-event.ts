@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { endReason } from './end-reason.ts';
 import { engineInputBodies, inputMark, turnSource } from './engine-input.ts';
+import { waitOutcome } from './overflow.ts';
 import { callStatus, direction, providerName } from './provider.ts';
 
 /** Why the agent speaks. */
@@ -68,6 +69,9 @@ const body = z.discriminatedUnion('type', [
     /** Fields of the provider, without secrets. */
     raw: z.record(z.string(), z.unknown()),
   }),
+  /** All places were taken: the caller waits for one, before the agent has the call. */
+  z.object({ type: z.literal('wait.began') }),
+  z.object({ type: z.literal('wait.ended'), outcome: waitOutcome, waitedMs: z.number() }),
   z.object({ type: z.literal('call.answered-by'), answeredBy: z.string() }),
   /** Progress of a transfer's destination, as its provider reports it; also after the end of the run. */
   z.object({

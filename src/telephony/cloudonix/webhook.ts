@@ -4,11 +4,15 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
+import { dialable } from '../provider/forward-target.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import {
+  dialDocument,
+  dismissDocument,
   hangUpDocument,
   rejectDocument,
   streamDocument,
+  waitDocument,
   xmlReply,
 } from '../twiml/twiml-documents.ts';
 import { fullDomain } from './config.ts';
@@ -46,6 +50,9 @@ export const cloudonixWebhook: ProviderWebhook = {
   parse,
   answer: ({ mediaUrl, resumeUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl, resumeUrl)) }),
   endAfterMedia: () => xmlReply(hangUpDocument()),
+  wait: (request) => ({ reply: xmlReply(waitDocument(request)) }),
+  forward: (request) => ({ reply: xmlReply(dialDocument(dialable('cloudonix', request))) }),
+  dismiss: (_callId, words) => ({ reply: xmlReply(dismissDocument(words)) }),
   reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),
   acknowledge: () => ({
     status: 200,

@@ -4,7 +4,12 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
-import type { AnswerRequest, WebhookReply } from '../provider/provider.ts';
+import type {
+  AnswerRequest,
+  ForwardRequest,
+  WaitRequest,
+  WebhookReply,
+} from '../provider/provider.ts';
 import type { RejectReason } from '../provider/terms.ts';
 import { escapeXml } from '../provider/xml.ts';
 
@@ -44,6 +49,36 @@ export function streamReply(
       ? '<Hangup/>'
       : `<Redirect method="POST">${escapeXml(resumeUrl)}</Redirect>`;
   return xml(`<Stream${text.join('')}>${escapeXml(mediaUrl)}</Stream>${after}`);
+}
+
+/** Lets the caller wait: plays the announcement and the audio, then asks again. */
+export function waitReply({
+  announcement,
+  waitingAudio,
+  askUrl,
+}: Pick<WaitRequest, 'announcement' | 'waitingAudio' | 'askUrl'>): WebhookReply {
+  const said =
+    announcement === undefined
+      ? ''
+      : announcement.audio === null
+        ? `<Speak>${escapeXml(announcement.words)}</Speak>`
+        : playElement(announcement.audio);
+  const ask = `<Redirect method="POST">${escapeXml(askUrl)}</Redirect>`;
+  return xml(`${said}${playElement(waitingAudio)}${ask}`);
+}
+
+function playElement(url: string): string {
+  return `<Play>${escapeXml(url)}</Play>`;
+}
+
+/** Connects the caller with another number; the call ends with that leg. */
+export function forwardReply({ to, callerId, ringS }: ForwardRequest): WebhookReply {
+  return xml(dialElement({ to, callerId: callerId.replace(/^\+/, ''), ringS: Math.round(ringS) }));
+}
+
+/** Ends the call with these words. */
+export function dismissReply(words: string): WebhookReply {
+  return xml(`<Speak>${escapeXml(words)}</Speak><Hangup/>`);
 }
 
 /** Ends the call. */
@@ -118,13 +153,17 @@ export function transferReply(url: string): WebhookReply | undefined {
   const target = dialTarget.safeParse(facts);
   if (!target.success) return undefined;
   const [to, callerId, ringS, resultUrl] = target.data;
+  return xml(dialElement({ to, callerId, ringS, resultUrl: resultUrl ?? undefined }));
+}
+
+function dialElement({ to, callerId, ringS, resultUrl }: DialTarget): string {
   const noun = /^sips?:/i.test(to) ? 'User' : 'Number';
   const attributes = `callerId="${escapeXml(callerId)}" timeout="${ringS}"`;
   // Without `redirect` the document goes on, whatever the reply is.
   const report = resultUrl
     ? ` action="${escapeXml(resultUrl)}" method="POST" redirect="false"`
     : '';
-  return xml(`<Dial ${attributes}${report}><${noun}>${escapeXml(to)}</${noun}></Dial><Hangup/>`);
+  return `<Dial ${attributes}${report}><${noun}>${escapeXml(to)}</${noun}></Dial><Hangup/>`;
 }
 
 function xml(verbs: string): WebhookReply {

@@ -18,7 +18,7 @@ import type { TelnyxConfig } from './config.ts';
 import { clientState, SILENCE_WHEN_IDLE, streamSettings } from './stream-settings.ts';
 
 /** Telnyx' own limits, in seconds. */
-const RING_S = { min: 5, max: 600 };
+export const RING_S = { min: 5, max: 600 };
 const CALL_S_MIN = 30;
 export const TELNYX_CALL_S_MAX = 14_400;
 /** Characters of a digest that stands for a URL. */
@@ -148,9 +148,13 @@ export async function connectCall(
   request: AnswerRequest,
   { credentials, signal }: { credentials: ProviderCredentials; signal: AbortSignal },
 ): Promise<void> {
-  const { callId, runId, isAnswered, mediaUrl, statusUrl, resumption } = request;
+  const { callId, runId, isAnswered, isWaiting, mediaUrl, statusUrl, resumption } = request;
   const streamId = resumption === undefined ? `stream-${callId}` : `stream-${callId}-${resumption}`;
   const settings = { ...streamSettings(mediaUrl), client_state: clientState(runId) };
+  if (isWaiting) {
+    // Telnyx refuses it for a call without audio.
+    await client.send(credentials, command(callId, 'playback_stop', { stop: 'all' }), signal);
+  }
   const wanted = isAnswered
     ? command(callId, 'streaming_start', { ...settings, command_id: streamId }, 'answer')
     : command(
@@ -223,7 +227,7 @@ function dialCommandId({ runId, statusUrl }: DialRequest): string {
   return `dial-${runId}-${url}`;
 }
 
-function command(
+export function command(
   callId: string,
   name: string,
   body: Record<string, unknown>,
@@ -234,6 +238,6 @@ function command(
   return { action, method: 'POST', path, body, repeatable: true };
 }
 
-function within(seconds: number, { min, max }: { min: number; max: number }): number {
+export function within(seconds: number, { min, max }: { min: number; max: number }): number {
   return Math.min(max, Math.max(min, Math.round(seconds)));
 }

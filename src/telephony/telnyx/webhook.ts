@@ -8,6 +8,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import { runOfId } from '../../model/transfer-id.ts';
 import { isObject } from '../../std/json.ts';
+import { dialable } from '../provider/forward-target.ts';
 import type {
   ProviderEvent,
   ProviderRequest,
@@ -17,6 +18,7 @@ import type {
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { TelnyxClient } from './client.ts';
 import { connectCall, rejectCall } from './control.ts';
+import { dismissCall, forwardCall, letWait } from './waiting.ts';
 import { idIn } from './stream-settings.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Telnyx sends about 25 short fields. */
@@ -95,6 +97,22 @@ export function createTelnyxWebhook(client: TelnyxClient): ProviderWebhook {
           rejectCall(client, { callId, reason }, { credentials, signal }),
       };
     },
+    wait: (request) => ({
+      reply: OK,
+      command: (credentials, signal) => letWait(client, request, { credentials, signal }),
+    }),
+    forward: (request) => {
+      const target = dialable('telnyx', request);
+      return {
+        reply: OK,
+        command: (credentials, signal) => forwardCall(client, target, { credentials, signal }),
+      };
+    },
+    dismiss: (callId, words) => ({
+      reply: OK,
+      command: (credentials, signal) =>
+        dismissCall(client, { callId, words }, { credentials, signal }),
+    }),
     acknowledge: () => OK,
   };
 }

@@ -2,7 +2,7 @@
 // action. No action hangs up or plays a busy tone: a document has at least one action, and the call ends with the last
 // one. Source: developer.vonage.com/en/voice/voice-api/ncco-reference
 
-import type { AnswerRequest } from '../provider/provider.ts';
+import type { AnswerRequest, WaitRequest } from '../provider/provider.ts';
 
 /** Samples per second of the media socket, both ways, as on a telephone line. */
 const RATE_HZ = 8_000;
@@ -26,6 +26,27 @@ export function mediaDocument(
   if (resumeUrl === undefined) return [connect];
   const ask = { action: 'notify', payload: { call_uuid: callId }, eventUrl: [resumeUrl] };
   return [connect, { ...ask, eventMethod: 'POST' }];
+}
+
+/** Lets the caller wait: plays the announcement and the audio, then asks again. */
+export function waitDocument({
+  callId,
+  announcement,
+  waitingAudio,
+  askUrl,
+}: Pick<WaitRequest, 'callId' | 'announcement' | 'waitingAudio' | 'askUrl'>): Ncco {
+  const said =
+    announcement === undefined
+      ? []
+      : announcement.audio === null
+        ? sayDocument(announcement.words)
+        : [{ action: 'stream', streamUrl: [announcement.audio] }];
+  const ask = { action: 'notify', payload: { call_uuid: callId }, eventUrl: [askUrl] };
+  return [
+    ...said,
+    { action: 'stream', streamUrl: [waitingAudio] },
+    { ...ask, eventMethod: 'POST' },
+  ];
 }
 
 export function sayDocument(sentence: string): Ncco {

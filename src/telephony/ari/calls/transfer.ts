@@ -38,6 +38,19 @@ export async function transferCall(
   }
 }
 
+/** Sends a caller without media into the transfer context. False, without a request, if the account has none. Throws what
+ *  `AriClient` throws. */
+export async function forwardIntoDialplan(
+  peer: AriContext,
+  call: AriCall,
+  target: TransferTarget,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (peer.account.transfer_context === '') return false;
+  await intoDialplan(peer, call, target, signal);
+  return true;
+}
+
 async function intoDialplan(
   { client, account }: AriContext,
   call: AriCall,
