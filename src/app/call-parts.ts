@@ -115,7 +115,16 @@ export function createCallControl(parts: CallParts): CallControl {
   const onLoop = (busy: number): void => parts.services.mediaClock.setLoad(busy);
   const intake = new CallIntake({ registry, onLoop, load: parts.load, clock, log });
   const runs = new InboundRuns({ ...parts, line });
-  const waits = new HostedWaits({ store, providers, line, connect, publicUrl, clock, log });
+  const waits = new HostedWaits({
+    store,
+    providers,
+    line,
+    connect,
+    publicUrl,
+    random,
+    clock,
+    log,
+  });
   const pbxWaits = new PbxWaits({ line, clock, log });
   const plans = campaignPlanDeps(parts);
   const dial = new ProviderDial({ ...parts, record: plans.record });

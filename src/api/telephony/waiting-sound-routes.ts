@@ -1,6 +1,7 @@
 // The tone that hosted providers play to callers who wait for a place: a WAV file, as 16-bit PCM at 8 kHz, which all of
 // them take.
 
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { wavHeader } from '../../audio/wav.ts';
 import type { Api } from '../http/api-deps.ts';
@@ -37,9 +38,13 @@ export function waitingSoundRoutes(api: Api): void {
     },
     async (_request, reply) => {
       file ??= waitingSound();
-      return reply.type('audio/wav').header('cache-control', CACHE).send(file);
+      return sendSound(reply, file);
     },
   );
+}
+
+function sendSound(reply: FastifyReply, file: Buffer): FastifyReply {
+  return reply.type('audio/wav').header('Cache-Control', CACHE).send(file);
 }
 
 /** The whole file. */

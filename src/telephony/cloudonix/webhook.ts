@@ -51,7 +51,11 @@ export const cloudonixWebhook: ProviderWebhook = {
   answer: ({ mediaUrl, resumeUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl, resumeUrl)) }),
   endAfterMedia: () => xmlReply(hangUpDocument()),
   wait: (request) => ({ reply: xmlReply(waitDocument(request)) }),
-  forward: (request) => ({ reply: xmlReply(dialDocument(dialable('cloudonix', request))) }),
+  forward(request) {
+    const { to, callerId, ringS } = dialable('cloudonix', request);
+    // The result at the destination is not reported: there is no documented callback.
+    return { reply: xmlReply(dialDocument({ to, callerId, ringS })) };
+  },
   dismiss: (_callId, words) => ({ reply: xmlReply(dismissDocument(words)) }),
   reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),
   acknowledge: () => ({

@@ -24,6 +24,8 @@ export interface ProviderCapabilities {
   /** Answering machine detection by the provider, in parallel with the media. */
   answeringMachine: boolean;
   transfer: readonly ('cold' | 'warm' | 'refer')[];
+  /** Whether `transfer` presses `TransferTarget.digits`. Default: false. */
+  transferDigits?: boolean;
   /** When a transfer settles: when the provider accepts the request, or when the destination answers or does
    *  not. */
   transferAwaits: 'acceptance' | 'answer';
@@ -86,6 +88,8 @@ export type ProviderEvent =
       callId: string;
       status: CallStatus;
       providerStatus: string;
+      /** Keys that a transfer has for this leg, which has answered and waits for a command that presses them. */
+      digits?: string | undefined;
       /** Orders events of one call; undefined if the provider has no order. */
       sequence: number | undefined;
       durationS: number | null;
@@ -131,6 +135,9 @@ export interface TransferTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** Keys to press once the destination has answered: 0-9 * # A-D, and `w` for half a second. Set only with the
+   *  capability. Default: none. */
+  digits?: string | undefined;
   /** An event route of the call's run, where a hosted provider that takes no document in its request fetches
    *  `ProviderWebhook.transferDocument`. */
   documentUrl?: string | undefined;
@@ -288,6 +295,8 @@ export interface ForwardRequest {
   to: string;
   callerId: string;
   ringS: number;
+  /** URL for the result at the destination, if the provider reports it. */
+  resultUrl: string;
 }
 
 /** How a call is connected or refused. */

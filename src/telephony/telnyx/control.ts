@@ -75,11 +75,16 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
         const reason = 'neither a number with its country code nor a SIP address';
         throw new GatewayError('PROVIDER_DESTINATION', { provider: 'telnyx', reason });
       }
-      const { to, callerId: from, resultUrl } = target;
+      const { to, callerId: from, digits, resultUrl } = target;
+      // The transfer has no keys: the report of the answer returns them (webhook.ts).
+      const transferId = resultUrl?.split('/').at(-1);
+      const keys = digits !== undefined &&
+        transferId !== undefined && { target_leg_client_state: clientState(transferId, digits) };
       const body = {
         to,
         from,
         timeout_secs: within(target.ringS, RING_S),
+        ...keys,
         // From here on for both legs.
         ...(resultUrl !== undefined && { webhook_url: resultUrl, webhook_url_method: 'POST' }),
       };

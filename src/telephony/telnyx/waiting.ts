@@ -58,19 +58,22 @@ export async function stopAudio(
   await client.send(credentials, command(callId, 'playback_stop', { stop: 'all' }), signal);
 }
 
-/** Connects the caller with another number. */
+/** Connects the caller with another number, also before an answer. Telnyx keeps the caller's call if the destination does
+ *  not answer: its report at `resultUrl` ends it. */
 export async function forwardCall(
   client: TelnyxClient,
-  { runId, callId, isAnswered, to, callerId: from, ringS }: ForwardRequest,
+  { runId, callId, isAnswered, to, callerId: from, ringS, resultUrl }: ForwardRequest,
   sending: Sending,
 ): Promise<void> {
-  const state = { client_state: clientState(runId) };
   if (isAnswered) await stopAudio(client, callId, sending);
-  else {
-    const body = { ...state, ...SILENCE_WHEN_IDLE, command_id: `wait-${callId}` };
-    await run(client, command(callId, 'answer', body, 'wait'), sending);
-  }
-  const body = { ...state, to, from, timeout_secs: within(ringS, RING_S) };
+  const body = {
+    client_state: clientState(runId),
+    to,
+    from,
+    timeout_secs: within(ringS, RING_S),
+    webhook_url: resultUrl,
+    webhook_url_method: 'POST',
+  };
   await run(client, { ...command(callId, 'transfer', body), repeatable: false }, sending);
 }
 

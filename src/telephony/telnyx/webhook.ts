@@ -19,7 +19,7 @@ import type { ProviderCredentials } from '../provider/terms.ts';
 import type { TelnyxClient } from './client.ts';
 import { connectCall, rejectCall } from './control.ts';
 import { dismissCall, forwardCall, letWait } from './waiting.ts';
-import { idIn } from './stream-settings.ts';
+import { digitsIn, idIn } from './stream-settings.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Telnyx sends about 25 short fields. */
 const RAW_FIELDS_MAX = 100;
@@ -152,6 +152,7 @@ function parse(request: ProviderRequest): ProviderEvent {
       kind: 'status',
       callId,
       status,
+      digits: type === 'call.answered' ? digitsIn(shown(payload['client_state'])) : undefined,
       providerStatus: type === 'call.hangup' ? `${type} ${shown(payload['hangup_cause'])}` : type,
       sequence: timeOf(event),
       durationS: null,

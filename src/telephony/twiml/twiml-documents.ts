@@ -84,19 +84,22 @@ export interface DialTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** Keys to press after the answer; `w` is half a second. */
+  digits?: string | undefined;
   /** URL for the progress of the new leg. */
   resultUrl?: string | undefined;
 }
 
 /** Transfers the caller to `to`; the call ends with that leg. */
-export function dialDocument({ to, callerId, ringS, resultUrl }: DialTarget): string {
+export function dialDocument({ to, callerId, ringS, digits, resultUrl }: DialTarget): string {
   const noun = /^sips?:/i.test(to) ? 'Sip' : 'Number';
   const attributes = `callerId="${escapeXml(callerId)}" timeout="${Math.round(ringS)}"`;
   const report =
     resultUrl === undefined
       ? ''
       : ` statusCallback="${escapeXml(resultUrl)}" statusCallbackEvent="ringing answered completed"`;
+  const keys = digits === undefined ? '' : ` sendDigits="${escapeXml(digits)}"`;
   return document(
-    `<Dial ${attributes}><${noun}${report}>${escapeXml(to)}</${noun}></Dial><Hangup/>`,
+    `<Dial ${attributes}><${noun}${keys}${report}>${escapeXml(to)}</${noun}></Dial><Hangup/>`,
   );
 }

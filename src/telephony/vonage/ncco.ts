@@ -58,11 +58,15 @@ export function dialDocument(target: {
   to: string;
   callerId: string;
   ringS: number;
+  /** Keys to press after the answer; `w` is half a second. For a number only. */
+  digits?: string | undefined;
   /** URL for events of the new leg. Default: that of the call. */
   resultUrl?: string | undefined;
 }): Ncco {
-  const { to, callerId, ringS, resultUrl } = target;
-  const endpoint = isSip(to) ? { type: 'sip', uri: to } : { type: 'phone', number: to };
+  const { to, callerId, ringS, digits, resultUrl } = target;
+  // `p` is Vonage's pause of half a second.
+  const keys = digits !== undefined && { dtmfAnswer: digits.replaceAll('w', 'p') };
+  const endpoint = isSip(to) ? { type: 'sip', uri: to } : { type: 'phone', number: to, ...keys };
   const report = resultUrl !== undefined && { eventUrl: [resultUrl], eventMethod: 'POST' };
   return [{ action: 'connect', from: callerId, timeout: ringS, endpoint: [endpoint], ...report }];
 }

@@ -64,9 +64,9 @@ export const vonageWebhook: ProviderWebhook = {
   endAfterMedia: () => ncco([]).reply,
   wait: (request) => ncco(waitDocument(request)),
   forward(request) {
-    const { to, callerId, ringS } = dialable('vonage', request);
+    const { to, callerId, ringS, resultUrl } = dialable('vonage', request);
     const digits = { to: to.replace(/^\+/, ''), callerId: callerId.replace(/^\+/, '') };
-    return ncco(dialDocument({ ...digits, ringS }));
+    return ncco(dialDocument({ ...digits, ringS, resultUrl }));
   },
   dismiss: (_callId, words) => ncco(sayDocument(words)),
   reject: (reason) => ncco(sayDocument(sentences[reason])),

@@ -4,8 +4,10 @@
 import { codeOf, GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import type { ProviderName } from '../../../model/provider.ts';
+import { newTransferId } from '../../../model/transfer-id.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { JobLoop } from '../../../std/job-loop.ts';
+import type { Random } from '../../../std/random.ts';
 import type { Store } from '../../../store/store.ts';
 import {
   type HostedProvider,
@@ -17,9 +19,9 @@ import {
 import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
 import type { ConnectServices } from '../../media/connect-services.ts';
 import type { ProviderCall } from '../call-confirmation.ts';
-import { callbackUrls, RING_S, WAITING_SOUND_PATH } from '../setup/callback-urls.ts';
+import { callbackUrls, RING_S, transferUrls, WAITING_SOUND_PATH } from '../setup/callback-urls.ts';
 import { StoreWait } from '../store-wait.ts';
-import type { WaitingLine, WaitStep } from './waiting-line.ts';
+import { patienceOf, type WaitingLine, type WaitStep } from './waiting-line.ts';
 
 /** Interval in which a gateway looks for calls that are due, and that at which each is due. */
 const LOOK_MS = 1_000;
@@ -40,6 +42,7 @@ export interface HostedWaitsDeps {
     'registry' | 'watchdog' | 'preparation' | 'actions' | 'providerEvents'
   >;
   publicUrl: string;
+  random: Random;
   clock: Clock;
   log: Log;
 }
@@ -157,9 +160,10 @@ export class HostedWaits {
   }
 
   async #forward(call: HostedCall, step: Step<'forward'>): Promise<WebhookReply> {
-    const { line, connect, log } = this.#deps;
+    const { line, connect, random, publicUrl, log } = this.#deps;
     const { run, provider, configuration } = call;
     const { to, policy, isAnswered } = step;
+    const transferId = newTransferId(run.id, 'cold', random);
     try {
       const action = provider.webhook.forward({
         runId: run.id,
@@ -168,6 +172,7 @@ export class HostedWaits {
         to: provider.formatAddress(to),
         callerId: provider.formatAddress(String(run.initialContext['called_number'] ?? '')),
         ringS: RING_S,
+        resultUrl: transferUrls(publicUrl, provider, transferId).resultUrl,
       });
       let fault: unknown;
       const reply = await connect.actions.perform(action, configuration.credentials, (error) => {
@@ -214,12 +219,15 @@ export class HostedWaits {
   }
 
   async #lookAfter(runId: string): Promise<void> {
-    const { line, log } = this.#deps;
+    const { store, line, log } = this.#deps;
     try {
       const call = await this.#callOf(runId);
       if (call === undefined || !isHosted(call.provider)) return;
       const step = await line.step(runId);
-      if (step.kind !== 'gone') await this.#reply({ ...call, provider: call.provider }, step);
+      if (step.kind === 'gone') return;
+      if (step.kind === 'wait' && step.ahead > 0)
+        await store.waitingCalls.defer(runId, patienceOf(step.ahead) * DUE_MS);
+      await this.#reply({ ...call, provider: call.provider }, step);
     } catch (error) {
       log.warn({ err: error, runId }, 'waiting call not looked after');
     }

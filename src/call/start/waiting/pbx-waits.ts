@@ -10,7 +10,7 @@ import { pause } from '../../../std/pause.ts';
 import type { PbxConnection } from '../../../telephony/provider/pbx.ts';
 import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
 import { RING_S } from '../setup/callback-urls.ts';
-import type { WaitingLine, WaitStep } from './waiting-line.ts';
+import { patienceOf, type WaitingLine, type WaitStep } from './waiting-line.ts';
 
 /** Interval of the looks for a place. */
 const LOOK_MS = 1_000;
@@ -70,16 +70,18 @@ export class PbxWaits {
     const { line, clock, log } = this.#deps;
     const { id: runId } = wait.call.run;
     while (!gone.aborted) {
+      let looks = 1;
       try {
         const step = await line.step(runId);
         if (step.kind === 'admitted') return true;
         if (step.kind === 'gone' || gone.aborted) return false;
         if (await this.#take(wait, step, gone)) return false;
+        looks = step.kind === 'wait' ? patienceOf(step.ahead) : 1;
       } catch (error) {
         if (codeOf(error) === 'PBX_CALL_GONE') return false;
         log.warn({ err: error, runId }, 'waiting call not looked after');
       }
-      await pause(clock, LOOK_MS, gone).catch(() => undefined);
+      await pause(clock, looks * LOOK_MS, gone).catch(() => undefined);
     }
     return false;
   }

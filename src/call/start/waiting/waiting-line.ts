@@ -16,6 +16,8 @@ import type { EventLog } from '../../events/event-log.ts';
 /** Time in which a caller is looked after again; then those behind do not wait for it any more. A provider plays an
  *  announcement and audio of 20 s at most before it asks again. */
 const SEEN_MS = 45_000;
+/** A caller far behind is looked after this much less often; each look locks the organization for a moment. */
+const PATIENCE_MAX = 5;
 
 export interface WaitingLineDeps {
   store: Pick<Store, 'runs' | 'waitingCalls'>;
@@ -46,10 +48,15 @@ export interface Joined extends StartedRun {
 /** What a waiting call does next. `gone`: it does not wait any more. */
 export type WaitStep =
   | { kind: 'admitted' }
-  | { kind: 'wait'; policy: OverflowPolicy; isAnnounced: boolean; isAnswered: boolean }
+  | { kind: 'wait'; policy: OverflowPolicy; isAnnounced: boolean; isAnswered: boolean; ahead: number }
   | { kind: 'forward'; policy: OverflowPolicy; to: string; isAnswered: boolean }
   | { kind: 'timeout'; policy: OverflowPolicy }
   | { kind: 'gone' };
+
+/** How many times longer a gateway waits between two looks for a call with that many callers ahead of it. */
+export function patienceOf(ahead: number): number {
+  return Math.min(PATIENCE_MAX, 1 + ahead);
+}
 
 /** The policy of calls to the number. */
 export function overflowOf(
@@ -113,7 +120,7 @@ export class WaitingLine {
     const to = policy.fallback_number;
     if (policy.mode === 'fallback' && to !== null)
       return { kind: 'forward', policy, to, isAnswered };
-    const { verdict } = takesCalls()
+    const { verdict, ahead } = takesCalls()
       ? await store.waitingCalls.admit(runId, SEEN_MS)
       : await store.waitingCalls.keep(runId, SEEN_MS);
     if (verdict === 'gone') return { kind: 'gone' };
@@ -127,7 +134,7 @@ export class WaitingLine {
         : { kind: 'timeout', policy };
     }
     const isAnnounced = announcedMs === null || announcedMs >= policy.announce_every_seconds * 1_000;
-    return { kind: 'wait', policy, isAnnounced, isAnswered };
+    return { kind: 'wait', policy, isAnnounced, isAnswered, ahead };
   }
 
   /** The call is answered for its wait; with `isAnnounced` the announcement is being played. */
