@@ -45,7 +45,7 @@ import { PreCallFetches } from '../call/start/setup/pre-call-fetch.ts';
 import type { ClipLibrary } from '../call/start/setup/sound-library.ts';
 import { HostedWaits } from '../call/start/waiting/hosted-waits.ts';
 import { PbxWaits } from '../call/start/waiting/pbx-waits.ts';
-import { WaitingLine } from '../call/start/waiting/waiting-line.ts';
+import { WaitingLine } from '../call/start/waiting-line.ts';
 import { AnsweredCalls } from '../call/webhooks/answered-calls.ts';
 import { ProviderEvents } from '../call/webhooks/provider-event.ts';
 import { TransferResults } from '../call/webhooks/transfer-results.ts';

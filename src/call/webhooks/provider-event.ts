@@ -36,7 +36,7 @@ import type { CallPreparation } from '../start/call-preparation.ts';
 import type { MediaWatchdog } from '../start/media-watchdog.ts';
 import { hangsUpOnMachines } from '../start/setup/answering-machine.ts';
 import { StoreWait } from '../start/store-wait.ts';
-import type { WaitingLine } from '../start/waiting/waiting-line.ts';
+import type { WaitingLine } from '../start/waiting-line.ts';
 import { UnprovenReports } from './unproven-reports.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
 

@@ -16,7 +16,7 @@ import type { RejectReason } from '../../../telephony/provider/terms.ts';
 import type { UnconfiguredNumber } from '../../../telephony/provider/unconfigured-numbers.ts';
 import type { EventLog } from '../../events/event-log.ts';
 import { inboundContext, knownBefore, legFacts } from '../setup/call-context.ts';
-import type { Joined, WaitingLine } from '../waiting/waiting-line.ts';
+import type { Joined, WaitingLine } from '../waiting-line.ts';
 
 export class Refusal extends Error {
   readonly reason: RejectReason;

@@ -24,7 +24,7 @@ import type { ProviderCredentials } from '../../../telephony/provider/terms.ts';
 import type { ConnectServices } from '../../media/connect-services.ts';
 import { StoreWait } from '../store-wait.ts';
 import { DUE_MS, type HostedWaits } from '../waiting/hosted-waits.ts';
-import { type Joined, overflowOf } from '../waiting/waiting-line.ts';
+import { type Joined, overflowOf } from '../waiting-line.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 
 type InboundCall = Extract<ProviderEvent, { kind: 'inbound-call' }>;

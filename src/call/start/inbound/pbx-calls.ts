@@ -23,7 +23,7 @@ import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
 import type { ConnectServices } from '../../media/connect-services.ts';
 import { StoreWait } from '../store-wait.ts';
 import type { PbxWaits } from '../waiting/pbx-waits.ts';
-import { overflowOf } from '../waiting/waiting-line.ts';
+import { overflowOf } from '../waiting-line.ts';
 import { isLastLeg, isTransferred, lastRunOf, partyOf } from './call-legs.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 import { type FoundCalls, LeftPbxCalls } from './left-pbx-calls.ts';

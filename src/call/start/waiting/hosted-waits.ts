@@ -21,7 +21,7 @@ import type { ConnectServices } from '../../media/connect-services.ts';
 import type { ProviderCall } from '../call-confirmation.ts';
 import { callbackUrls, RING_S, transferUrls, WAITING_SOUND_PATH } from '../setup/callback-urls.ts';
 import { StoreWait } from '../store-wait.ts';
-import { patienceOf, type WaitingLine, type WaitStep } from './waiting-line.ts';
+import { patienceOf, type WaitingLine, type WaitStep } from '../waiting-line.ts';
 
 /** Interval in which a gateway looks for calls that are due, and that at which each is due. */
 const LOOK_MS = 1_000;

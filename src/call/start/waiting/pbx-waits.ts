@@ -10,7 +10,7 @@ import { pause } from '../../../std/pause.ts';
 import type { PbxConnection } from '../../../telephony/provider/pbx.ts';
 import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
 import { RING_S } from '../setup/callback-urls.ts';
-import { patienceOf, type WaitingLine, type WaitStep } from './waiting-line.ts';
+import { patienceOf, type WaitingLine, type WaitStep } from '../waiting-line.ts';
 
 /** Interval of the looks for a place. */
 const LOOK_MS = 1_000;

@@ -21,13 +21,12 @@ async function full(policy: OverflowPolicy): Promise<{ harness: CallHarness; pbx
     organizationId,
   ]);
   const pbx = await withPbx(harness);
-  await harness.at.store.telephony.updateConfiguration(organizationId, harness.configuration.id, {
+  await harness.at.store.telephony.updateNumber(harness.configuration.id, harness.number.id, {
     overflow: policy,
   });
-  await harness.callControl.pbxLines.wake();
   pbx.inbound('first', EXTENSION);
   await mediaOf(harness, 'first');
-  return { harness, pbx: harness.pbx.connection };
+  return { harness, pbx };
 }
 
 async function runOf(harness: CallHarness, callId: string) {

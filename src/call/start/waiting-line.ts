@@ -2,16 +2,16 @@
 // store has it, so that any process serves a caller next; in the order in which the calls came. How a caller is kept on
 // the line: hosted-waits.ts, pbx-waits.ts.
 
-import type { Log } from '../../../log.ts';
-import { waitingSeconds, waits } from '../../../metrics/metrics.ts';
-import type { EndReason } from '../../../model/end-reason.ts';
-import type { OverflowPolicy, WaitOutcome } from '../../../model/overflow.ts';
-import type { PhoneNumber, TelephonyConfiguration } from '../../../model/telephony.ts';
-import type { Clock } from '../../../std/clock.ts';
-import type { NewRun, StartedRun } from '../../../store/runs/run-insertion.ts';
-import type { Store } from '../../../store/store.ts';
-import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
-import type { EventLog } from '../../events/event-log.ts';
+import type { Log } from '../../log.ts';
+import { waitingSeconds, waits } from '../../metrics/metrics.ts';
+import type { EndReason } from '../../model/end-reason.ts';
+import type { OverflowPolicy, WaitOutcome } from '../../model/overflow.ts';
+import type { PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { NewRun, StartedRun } from '../../store/runs/run-insertion.ts';
+import type { Store } from '../../store/store.ts';
+import type { UnconnectedCall } from '../end/closing/unconnected-calls.ts';
+import type { EventLog } from '../events/event-log.ts';
 
 /** Time in which a caller is looked after again; then those behind do not wait for it any more. A provider plays an
  *  announcement and audio of 20 s at most before it asks again. */
