@@ -1,6 +1,7 @@
 // Callers of a hosted provider who find all places taken: they wait in a line, go to another number, or are refused.
 
 import { beforeEach, describe, expect, it } from 'vitest';
+import { explainRun } from '../../../../src/call/why/explain-run.ts';
 import { waits } from '../../../../src/metrics/metrics.ts';
 import { type OverflowPolicy, overflowPolicy } from '../../../../src/model/overflow.ts';
 import type { WebhookReply } from '../../../../src/telephony/provider/provider.ts';
@@ -156,6 +157,9 @@ describe('a caller who finds all places taken', () => {
     expect(done.gatheredContext).toMatchObject({ wait_outcome: 'abandoned', waited_seconds: 20 });
     expect(await harness.at.sql('select run_id from waiting_calls')).toEqual([]);
     expect(await outcomes()).toEqual({ abandoned: 1 });
+    const why = await explainRun(harness.at.store, done);
+    expect(why).toMatchObject({ party: 'gateway', isFinal: true });
+    expect(why.summary).toContain('waited 20 s');
   });
 
   it('is ended by the sweep if nobody asks for it any more', async () => {
