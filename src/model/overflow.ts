@@ -56,7 +56,7 @@ export const overflowPolicy = z
       .max(500)
       .default(20)
       .describe('Callers of the organization that wait at a time at most, 1 to 500.'),
-    then: z
+    otherwise: z
       .enum(['busy', 'fallback'])
       .default('busy')
       .describe(
@@ -80,8 +80,8 @@ export const overflowPolicy = z
       ),
   })
   .refine(
-    ({ mode, then, fallback_number: number }) =>
-      number !== null || (mode !== 'fallback' && then !== 'fallback'),
+    ({ mode, otherwise, fallback_number: number }) =>
+      number !== null || (mode !== 'fallback' && otherwise !== 'fallback'),
     { path: ['fallback_number'], message: 'fallback needs a fallback_number' },
   );
 

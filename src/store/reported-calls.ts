@@ -66,5 +66,11 @@ function withConfigurations(db: Kysely<Tables>) {
     .selectAll('runs')
     .select(['of.name as of_name', 'of.created_at as of_created_at'])
     .select(['of.provider', 'of.credentials', 'of.sealed_fields', 'of.is_default_outbound'])
-    .select(['of.inactive_since', 'of.inactive_reason', 'of.calls_per_second', 'of.overflow', 'of.updated_at']);
+    .select([
+      'of.inactive_since',
+      'of.inactive_reason',
+      'of.calls_per_second',
+      'of.overflow',
+      'of.updated_at',
+    ]);
 }

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  postDialMs,
-  splitDestination,
-  withDigits,
-} from '../../src/model/post-dial-digits.ts';
+import { postDialMs, splitDestination, withDigits } from '../../src/model/post-dial-digits.ts';
 
 describe('a destination with keys', () => {
   it.each([

@@ -48,7 +48,13 @@ export interface Joined extends StartedRun {
 /** What a waiting call does next. `gone`: it does not wait any more. */
 export type WaitStep =
   | { kind: 'admitted' }
-  | { kind: 'wait'; policy: OverflowPolicy; isAnnounced: boolean; isAnswered: boolean; ahead: number }
+  | {
+      kind: 'wait';
+      policy: OverflowPolicy;
+      isAnnounced: boolean;
+      isAnswered: boolean;
+      ahead: number;
+    }
   | { kind: 'forward'; policy: OverflowPolicy; to: string; isAnswered: boolean }
   | { kind: 'timeout'; policy: OverflowPolicy }
   | { kind: 'gone' };
@@ -91,7 +97,7 @@ export class WaitingLine {
         : await waitingCalls.join(input, { ...atOnce, ...forwarding });
     if (joined === undefined && policy.mode === 'wait') {
       waits.inc({ provider: input.mode, outcome: 'full' });
-      if (policy.then === 'fallback')
+      if (policy.otherwise === 'fallback')
         joined = await waitingCalls.join(input, { ...atOnce, ...forwarding });
     }
     if (joined === undefined) return undefined;
@@ -129,11 +135,12 @@ export class WaitingLine {
       return { kind: 'admitted' };
     }
     if (waitedMs >= policy.wait_seconds_max * 1_000) {
-      return policy.then === 'fallback' && to !== null
+      return policy.otherwise === 'fallback' && to !== null
         ? { kind: 'forward', policy, to, isAnswered }
         : { kind: 'timeout', policy };
     }
-    const isAnnounced = announcedMs === null || announcedMs >= policy.announce_every_seconds * 1_000;
+    const isAnnounced =
+      announcedMs === null || announcedMs >= policy.announce_every_seconds * 1_000;
     return { kind: 'wait', policy, isAnnounced, isAnswered, ahead };
   }
 
@@ -177,7 +184,8 @@ export class WaitingLine {
     const gatheredContext = { wait_outcome: outcome, waited_seconds: seconds };
     const run = await store.runs.patch(runId, { gatheredContext });
     waits.inc({ provider: run?.mode ?? 'unknown', outcome });
-    if (outcome !== 'forwarded' || waitedMs > 0) waitingSeconds.observe({ outcome }, waitedMs / 1_000);
+    if (outcome !== 'forwarded' || waitedMs > 0)
+      waitingSeconds.observe({ outcome }, waitedMs / 1_000);
     log.info({ runId, outcome, seconds }, 'wait for a place over');
   }
 }

@@ -92,16 +92,11 @@ export class CallTransfer {
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
     const ownNumber = String(run.initialContext[own] ?? '');
     const { address: written, digits } = splitDestination(to);
-    if (digits.length > POST_DIAL_MAX) throw new GatewayError('TRANSFER_DESTINATION');
     const address = destination(written, provider, ownNumber);
     const callerId = callerIdOf(provider, ownNumber);
     const isWarm = announcement !== undefined && ways.includes('warm');
-    const isByLeg = isWarm && provider.control.join !== undefined;
-    if (digits !== '' && !isByLeg && provider.capabilities.transferDigits !== true) {
-      throw new GatewayError('TRANSFER_DIGITS_UNSUPPORTED', { provider: provider.name });
-    }
-    const isPressedByUs = isByLeg && provider.capabilities.digitsOut === 'tones';
-    const warm = isWarm ? this.#warm(announcement, isPressedByUs ? digits : '') : undefined;
+    const { asTones, byProvider } = keysFor(provider, { digits, isWarm });
+    const warm = isWarm ? this.#warm(announcement, asTones) : undefined;
     const ringS = Math.max(action.ringS, announcement?.queueS ?? 0);
     const { publicUrl, random } = this.#options;
     const { transferUrl: documentUrl } = callbackUrls(publicUrl, provider, run.id);
@@ -110,13 +105,13 @@ export class CallTransfer {
     if (warm !== undefined && join !== undefined) {
       const known = { callId, to: provider.formatAddress(address), from: callerId, ringS };
       const isQueue = announcement?.queueS !== undefined;
-      const wanted = { ...known, digits: isPressedByUs ? '' : digits, isQueue, warm };
+      const wanted = { ...known, digits: byProvider, isQueue, warm };
       await transferByLeg(this.#legDeps(), wanted, signal);
       return;
     }
     const known = { to: provider.formatAddress(address), callerId, ringS };
-    const keys = digits === '' ? undefined : digits;
-    const target = { ...known, digits: keys, documentUrl, resultUrl, warm };
+    const keys = byProvider === '' ? {} : { digits: byProvider };
+    const target = { ...known, ...keys, documentUrl, resultUrl, warm };
     await provider.control.transfer(configuration.credentials, callId, target, signal);
   }
 
@@ -147,6 +142,20 @@ export class CallTransfer {
       },
     };
   }
+}
+
+/** Who presses the keys at the destination: we, as tones before the announcement, or the provider. Throws
+ *  TRANSFER_DESTINATION, TRANSFER_DIGITS_UNSUPPORTED. */
+function keysFor(
+  { name, capabilities, control }: TelephonyProvider,
+  { digits, isWarm }: { digits: string; isWarm: boolean },
+): { asTones: string; byProvider: string } {
+  if (digits.length > POST_DIAL_MAX) throw new GatewayError('TRANSFER_DESTINATION');
+  const isByLeg = isWarm && control.join !== undefined;
+  if (isByLeg && capabilities.digitsOut === 'tones') return { asTones: digits, byProvider: '' };
+  if (digits !== '' && !isByLeg && capabilities.transferDigits !== true)
+    throw new GatewayError('TRANSFER_DIGITS_UNSUPPORTED', { provider: name });
+  return { asTones: '', byProvider: digits };
 }
 
 /** The destination in the form of a dial. Throws TRANSFER_DESTINATION. */

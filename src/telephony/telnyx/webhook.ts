@@ -18,8 +18,8 @@ import type {
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { TelnyxClient } from './client.ts';
 import { connectCall, rejectCall } from './control.ts';
-import { dismissCall, forwardCall, letWait } from './waiting.ts';
 import { digitsIn, idIn } from './stream-settings.ts';
+import { dismissCall, forwardCall, letWait } from './waiting.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Telnyx sends about 25 short fields. */
 const RAW_FIELDS_MAX = 100;

@@ -89,7 +89,7 @@ describe('creating a telephony configuration', () => {
       mode: 'wait',
       callers_max: 5,
       wait_seconds_max: 300,
-      then: 'busy',
+      otherwise: 'busy',
     });
     const one = `${ROOT}/${made.id}`;
     expect((await ok('PUT', one, { name: 'x' })).overflow).toMatchObject({ callers_max: 5 });

@@ -110,10 +110,7 @@ export class InboundRuns {
 
   /** As `create`; a call for which there is no place waits for one, or goes to another number, as the policy says. Throws
    *  CALL_LIMIT_REACHED, GATEWAY_OVERLOADED. */
-  async createOrWait(
-    call: InboundCall,
-    { policy, dueMs, refusal }: Overflow,
-  ): Promise<Joined> {
+  async createOrWait(call: InboundCall, { policy, dueMs, refusal }: Overflow): Promise<Joined> {
     const { line } = this.#deps;
     try {
       if (refusal !== undefined) throw refusal;

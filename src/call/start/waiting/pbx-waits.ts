@@ -118,7 +118,11 @@ export class PbxWaits {
     return false;
   }
 
-  async #forward({ call, callId, connection }: PbxWait, to: string, gone: AbortSignal): Promise<void> {
+  async #forward(
+    { call, callId, connection }: PbxWait,
+    to: string,
+    gone: AbortSignal,
+  ): Promise<void> {
     const { line, clock, log } = this.#deps;
     const ms = RING_S * 1_000 + REQUEST_MS_MAX;
     const deadline = deadlineSignal(clock, ms, 'forward the call', gone);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { overflowPolicy } from '../../../../src/model/overflow.ts';
 import type { Dialplan } from '../../../fakes/asterisk/dialplan.ts';
 import { type FakeAsterisk, startAsterisk } from '../../../fakes/asterisk/fake-asterisk.ts';
-import { chat, type CallHarness, withCallHarness } from '../../call-harness.ts';
+import { type CallHarness, chat, withCallHarness } from '../../call-harness.ts';
 import { APP, hasHeardOut, pace, withAsterisk } from '../inbound/asterisk-harness.ts';
 import { EXTENSION } from '../inbound/pbx-harness.ts';
 

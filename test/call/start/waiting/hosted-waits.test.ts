@@ -189,7 +189,7 @@ describe('a caller who finds all places taken', () => {
   });
 
   it('goes to the fallback number after the longest wait', async () => {
-    const more = { then: 'fallback', fallback_number: '+14155550199' } as const;
+    const more = { otherwise: 'fallback', fallback_number: '+14155550199' } as const;
     const harness = await full(policyOf({ wait_seconds_max: 60, ...more }));
     await ring(harness, 2);
     const run = await runOf(harness, 2);
@@ -203,9 +203,7 @@ describe('a caller who finds all places taken', () => {
   });
 
   it('goes to the fallback number at once with that mode, and takes no place', async () => {
-    const harness = await full(
-      policyOf({ mode: 'fallback', fallback_number: '+14155550199' }),
-    );
+    const harness = await full(policyOf({ mode: 'fallback', fallback_number: '+14155550199' }));
     expect((await ring(harness, 2)).body).toMatch(FALLBACK);
     await harness.completed(await runOf(harness, 2));
     await hangUpFirst(harness);
@@ -218,7 +216,7 @@ describe('a caller who finds all places taken', () => {
     expect((await ring(harness, 3)).body).toContain(BUSY);
     expect(await outcomes()).toEqual({ full: 1 });
     const { organizationId } = harness.at.owner;
-    const more = { callers_max: 1, then: 'fallback', fallback_number: '+14155550199' } as const;
+    const more = { callers_max: 1, otherwise: 'fallback', fallback_number: '+14155550199' } as const;
     await harness.at.store.telephony.updateConfiguration(organizationId, harness.configuration.id, {
       overflow: policyOf(more),
     });

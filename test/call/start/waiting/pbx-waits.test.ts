@@ -14,7 +14,9 @@ const policyOf = (fields: Partial<OverflowPolicy> = {}) =>
   overflowPolicy.parse({ mode: 'wait', ...fields });
 
 /** A PBX on whose line one caller has the only place. */
-async function full(policy: OverflowPolicy): Promise<{ harness: CallHarness; pbx: FakeConnection }> {
+async function full(
+  policy: OverflowPolicy,
+): Promise<{ harness: CallHarness; pbx: FakeConnection }> {
   const harness = await held.harness.prepare();
   const { organizationId } = harness.at.owner;
   await harness.at.sql('update organizations set concurrent_call_limit = 1 where id = $1', [
@@ -75,13 +77,11 @@ describe('a caller at a PBX who finds all places taken', () => {
   });
 
   it('goes to the fallback number after the longest wait', async () => {
-    const more = { then: 'fallback', fallback_number: '200', wait_seconds_max: 10 } as const;
+    const more = { otherwise: 'fallback', fallback_number: '200', wait_seconds_max: 10 } as const;
     const { harness, pbx } = await full(policyOf(more));
     pbx.inbound('next', EXTENSION);
     await harness.passThrough(() => pbx.forwards.length > 0);
-    expect(pbx.forwards).toEqual([
-      { callId: 'next', to: '200', callerId: EXTENSION, ringS: 60 },
-    ]);
+    expect(pbx.forwards).toEqual([{ callId: 'next', to: '200', callerId: EXTENSION, ringS: 60 }]);
     const run = await harness.completed(await runOf(harness, 'next'));
     expect(run).toMatchObject({ disposition: 'call_transferred' });
     expect(harness.pbx.hangUps).toEqual([]);

@@ -67,10 +67,16 @@ export function channelRoutes(means: Means): Routes {
     }),
     'POST channels/{id}/play/{playbackId}': (id, params, playbackId) => {
       const channel = beyondDialling(pbx, id);
-      const media_uri = params.get('media');
-      channel.sounds.push(media_uri);
-      const target_uri = `channel:${id}`;
-      const body = { id: playbackId, media_uri, target_uri, language: 'en', state: 'queued' };
+      const mediaUri = params.get('media');
+      channel.sounds.push(mediaUri);
+      const targetUri = `channel:${id}`;
+      const body = {
+        id: playbackId,
+        media_uri: mediaUri,
+        target_uri: targetUri,
+        language: 'en',
+        state: 'queued',
+      };
       return { status: 201, body };
     },
     'POST channels/{id}/silence': act((channel) => {
