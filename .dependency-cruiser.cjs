@@ -46,7 +46,7 @@ const table = [
   [
     'call',
     'events why session/dialogue end/closing start/setup transfer session chat end/after start webhooks ' +
-      'media start/outbound start/inbound end . examination',
+      'media start/waiting start/outbound start/inbound end . examination',
     'telephony/provider telephony/line telephony/registry telephony/doctor pipeline workflow speech store ' +
       'transport codec audio egress runtime model std',
   ],

@@ -55,6 +55,21 @@ const rows = {
       'CALL_LIMIT_REACHED: raise PATCHBAY_CALL_LIMIT or add machines. GATEWAY_OVERLOADED: add machines.',
     ],
     [
+      'Callers without a place',
+      'cps',
+      [[each('patchbay_waits_total', 'provider, outcome'), '{{provider}} {{outcome}}']],
+      'admitted: they waited and got through. abandoned, timeout, full: raise the limit of calls, or give a fallback number.',
+    ],
+    [
+      'Wait for a place',
+      's',
+      [
+        [quantile(0.5, 'patchbay_waiting_seconds', 'outcome'), '{{outcome}} p50'],
+        [quantile(0.95, 'patchbay_waiting_seconds', 'outcome'), '{{outcome}} p95'],
+      ],
+      'Time in the line of an inbound call that found all places taken.',
+    ],
+    [
       'Length of calls',
       's',
       [

@@ -91,6 +91,7 @@ import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
 import { telephonyWebhookRoutes } from './telephony/provider-webhook-routes.ts';
 import { telephonyRoutingRoute } from './telephony/routing-routes.ts';
 import { trunkRoutes } from './telephony/trunk-routes.ts';
+import { waitingSoundRoutes } from './telephony/waiting-sound-routes.ts';
 import { credentialRoutes } from './tools/credential-routes.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
 import { type ToolTrialDeps, toolTestRoute } from './tools/tool-test-routes.ts';
@@ -264,6 +265,7 @@ function openRoutes(deps: ApiDeps) {
     downloadRoutes(api, deps);
     eventRoutes(api, deps);
     telephonyWebhookRoutes(api, deps);
+    waitingSoundRoutes(api);
     api.get('/openapi.json', { schema: { hide: true } }, async () => api.swagger());
   };
 }

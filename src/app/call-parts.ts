@@ -43,6 +43,9 @@ import { StrandedStarts } from '../call/start/outbound/stranded-starts.ts';
 import type { CallServices, LanguageModelSource } from '../call/start/setup/call-services.ts';
 import { PreCallFetches } from '../call/start/setup/pre-call-fetch.ts';
 import type { ClipLibrary } from '../call/start/setup/sound-library.ts';
+import { HostedWaits } from '../call/start/waiting/hosted-waits.ts';
+import { PbxWaits } from '../call/start/waiting/pbx-waits.ts';
+import { WaitingLine } from '../call/start/waiting-line.ts';
 import { AnsweredCalls } from '../call/webhooks/answered-calls.ts';
 import { ProviderEvents } from '../call/webhooks/provider-event.ts';
 import { TransferResults } from '../call/webhooks/transfer-results.ts';
@@ -102,11 +105,27 @@ export function withClosing<P extends RunClosingDeps & ProviderHangUpDeps>(
 
 export function createCallControl(parts: CallParts): CallControl {
   const { store, providers, events, hangUps, clock, log, random } = parts;
-  const connect = connectServices(parts);
+  const { publicUrl } = parts;
+  const line: WaitingLine = new WaitingLine({
+    ...parts,
+    takesCalls: () => intake.refusal() === undefined,
+  });
+  const connect = connectServices(parts, line);
   const { registry } = connect;
   const onLoop = (busy: number): void => parts.services.mediaClock.setLoad(busy);
   const intake = new CallIntake({ registry, onLoop, load: parts.load, clock, log });
-  const runs = new InboundRuns(parts);
+  const runs = new InboundRuns({ ...parts, line });
+  const waits = new HostedWaits({
+    store,
+    providers,
+    line,
+    connect,
+    publicUrl,
+    random,
+    clock,
+    log,
+  });
+  const pbxWaits = new PbxWaits({ line, clock, log });
   const plans = campaignPlanDeps(parts);
   const dial = new ProviderDial({ ...parts, record: plans.record });
   const routes = new OutboundRoutes(parts);
@@ -121,7 +140,7 @@ export function createCallControl(parts: CallParts): CallControl {
   const ofPbxs = {
     store,
     providers,
-    calls: { store, runs, connect, resumptions, hangUps, clock, log },
+    calls: { store, runs, connect, resumptions, hangUps, waits: pbxWaits, clock, log },
     refusal: () => intake.refusal(),
     processes: parts.pbxProcesses,
     clock,
@@ -147,7 +166,18 @@ export function createCallControl(parts: CallParts): CallControl {
     starts: new IdempotentStarts({ store, routes, random, dialler, stranded: strandedStarts }),
     hangUps: new HangUpRequests({ ...parts, registry, unconnected: connect.unconnected }),
     digits: new DigitRequests({ store, registry, hangUps, clock }),
-    inboundWebhooks: new InboundWebhooks({ store, providers, runs, connect, clock, random, log }),
+    inboundWebhooks: new InboundWebhooks({
+      store,
+      providers,
+      runs,
+      waits,
+      connect,
+      clock,
+      random,
+      log,
+    }),
+    hostedWaits: waits,
+    pbxWaits,
     leftAnswers: new LeftAnswers({ store, providers, runs, connect, clock, log }),
     campaignCalls,
     textChats,
@@ -183,7 +213,7 @@ export function textChatsOf(parts: TextChatParts): TextChats {
   return new TextChats({ store, planner, work, clock, random, log });
 }
 
-function connectServices(parts: CallParts): ConnectServices {
+function connectServices(parts: CallParts, line: WaitingLine): ConnectServices {
   const { store, files, providers, events, closing, hangUps, tokens, publicUrl } = parts;
   const { services, sounds, http, clock, random, log } = parts;
   const registry = new CallRegistry();
@@ -217,6 +247,7 @@ function connectServices(parts: CallParts): ConnectServices {
     watchdog,
     verifier,
     confirmation,
+    line,
   });
   const transferResults = new TransferResults({
     store,

@@ -80,6 +80,7 @@ function workerOf(open: Open, control: CallControl, log: Log): CallWorker {
     answerAgain: (runId) => control.answerAgain(runId),
     answer: (...of) => control.answer(...of),
     resume: (...of) => control.resume(...of),
+    wait: (...of) => control.wait(...of),
     resumeLeft: (runId) => control.resumeLeft(runId),
     event: (...of) => control.event(...of),
     accountEvent: (...of) => control.accountEvent(...of),

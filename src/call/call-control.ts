@@ -29,6 +29,8 @@ import type { IdempotentStarts } from './start/outbound/idempotent-starts.ts';
 import type { StrandedStarts } from './start/outbound/stranded-starts.ts';
 import type { StartCall, StartedCall, TestCall } from './start/setup/call-start.ts';
 import type { StartedWebCall, WebCall } from './start/setup/web-call.ts';
+import type { HostedWaits } from './start/waiting/hosted-waits.ts';
+import type { PbxWaits } from './start/waiting/pbx-waits.ts';
 
 interface WorkOfProcess {
   /** One process of a gateway has the PBXs. */
@@ -49,6 +51,8 @@ export interface CallControlDeps {
   hangUps: HangUpRequests;
   digits: DigitRequests;
   inboundWebhooks: InboundWebhooks;
+  hostedWaits: HostedWaits;
+  pbxWaits: PbxWaits;
   leftAnswers: LeftAnswers;
   campaignCalls: CampaignCalls;
   textChats: TextChats;
@@ -80,6 +84,7 @@ export class CallControl implements CallService {
   /** Starts the background jobs of a process that holds calls; `drain` stops them. */
   async startJobs({ hasPbxs, isShared = false }: WorkOfProcess): Promise<void> {
     this.#deps.strandedStarts.start();
+    this.#deps.hostedWaits.start();
     if (isShared) this.#deps.connect.former.start();
     if (hasPbxs) await this.pbxLines.start();
   }
@@ -132,8 +137,10 @@ export class CallControl implements CallService {
   async inbound(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
     const { intake, inboundWebhooks } = this.#deps;
     const refusal = intake.refusal();
-    if (refusal !== undefined) return inboundWebhooks.refuse(request, refusal);
-    return intake.counted(() => inboundWebhooks.answer(request, workflowId));
+    // An overloaded process can still let the caller wait.
+    if (refusal !== undefined && refusal.code !== 'GATEWAY_OVERLOADED')
+      return inboundWebhooks.refuse(request, refusal);
+    return intake.counted(() => inboundWebhooks.answer(request, workflowId, refusal));
   }
 
   /** Goes on with an inbound call whose process was killed before the call was answered. Returns false if the run is
@@ -147,6 +154,11 @@ export class CallControl implements CallService {
   async resume(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     const { intake, resumptions } = this.#deps;
     return intake.counted(() => resumptions.asked(name, runId, request));
+  }
+
+  async wait(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    const { intake, hostedWaits } = this.#deps;
+    return intake.counted(() => hostedWaits.asked(name, runId, request));
   }
 
   /** Goes on with the call of a dead process that its provider keeps. Returns false if its run is to be closed. */
@@ -205,9 +217,11 @@ export class CallControl implements CallService {
 
   /** Accepts no new call and waits for the current ones; after `limitMs` they are ended. */
   async drain(limitMs: number): Promise<void> {
-    const { intake, remaining, clock } = this.#deps;
+    const { intake, remaining, hostedWaits, pbxWaits, clock } = this.#deps;
     const endMs = clock.monotonicMs() + limitMs + MEMBERS_MS_MAX;
     await intake.drain(limitMs);
+    hostedWaits.stop();
+    pbxWaits.stop();
     await remaining.endAll();
     await this.pbxLines.untilMembersIdle(endMs - clock.monotonicMs());
     await this.pbxLines.stop();

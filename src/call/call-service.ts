@@ -31,6 +31,9 @@ export interface CallService {
   /** Answers a provider that asks what to do with a call whose media have ended: another process goes on with it, or it
    *  ends. Throws WEBHOOK_SIGNATURE, RUN_NOT_FOUND. */
   resume(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
+  /** Answers a provider that asks what to do next with a caller who waits for a place. Throws WEBHOOK_SIGNATURE,
+   *  RUN_NOT_FOUND. */
+  wait(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   /** Handles a status or answered-by callback. With a transfer id instead of a run id, the callback is about the
    *  transfer's destination. Ignores unknown runs. Throws WEBHOOK_SIGNATURE. */
   event(provider: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;

@@ -156,6 +156,7 @@ export interface CallWorker
     | 'inbound'
     | 'answer'
     | 'resume'
+    | 'wait'
     | 'event'
     | 'accountEvent'
     | 'hangUp'
@@ -189,6 +190,7 @@ export const WORKER_TOPICS = [
   'answer',
   'resume',
   'resume-left',
+  'wait',
   'event',
   'account-event',
   'account-event-run',
@@ -222,6 +224,10 @@ export function serveWorkerCalls(
   link.onRequest('resume', (body) => {
     const { name, runId, request } = ofRun.parse(body);
     return worker.resume(name, runId, request);
+  });
+  link.onRequest('wait', (body) => {
+    const { name, runId, request } = ofRun.parse(body);
+    return worker.wait(name, runId, request);
   });
   link.onRequest('resume-left', (body) => worker.resumeLeft(runWanted.parse(body).runId));
   link.onRequest('event', (body) => {

@@ -45,6 +45,7 @@ export interface PooledWorker {
   answer(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   /** Goes on with a call whose media ended, or ends it. */
   resume(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
+  wait(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;
   /** Goes on with the call of a dead process. Returns false if the run is to be closed. */
   resumeLeft(runId: string): Promise<boolean>;
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply>;

@@ -45,6 +45,7 @@ export function workerBehind(
       z.boolean().parse(await ask('answer-again', { runId }, ANSWER_AGAIN_MS_MAX)),
     answer: (name, runId, request) => webhook('answer', { name, runId, request }),
     resume: (name, runId, request) => webhook('resume', { name, runId, request }),
+    wait: (name, runId, request) => webhook('wait', { name, runId, request }),
     resumeLeft: async (runId) =>
       z.boolean().parse(await ask('resume-left', { runId }, ANSWER_AGAIN_MS_MAX)),
     event: (name, runId, request) => webhook('event', { name, runId, request }),

@@ -182,6 +182,17 @@ export class WorkerRouter implements CallService {
     return this.#ofHolder(name, runId, (worker) => worker.resume(name, runId, request));
   }
 
+  /** Answers a provider that asks after a waiting call, which no process holds. */
+  async wait(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    const provider = this.#deps.providers.byName(name);
+    if (provider === undefined || !isHosted(provider)) throw new GatewayError('RUN_NOT_FOUND');
+    const reply = await this.#byOneOf(
+      [async () => this.#deps.workers.forInbound() ?? this.#anyWorker(), () => this.#anyWorker()],
+      (worker) => worker.wait(name, runId, request),
+    );
+    return reply ?? provider.webhook.reject('error', null).reply;
+  }
+
   /** The reply of the worker with the run's call, or of any other one; in the provider's words if none answers. */
   async #ofHolder(
     name: ProviderName,

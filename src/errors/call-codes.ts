@@ -295,6 +295,11 @@ export const callErrors = {
     retry: true,
     text: 'The person at the destination of the transfer did not accept the call: {reason}',
   },
+  TRANSFER_QUEUE: { retry: true, text: 'Nobody in the queue took the call in time' },
+  TRANSFER_DIGITS_UNSUPPORTED: {
+    retry: false,
+    text: 'Keys cannot be pressed at the destination of a transfer over {provider}: announce the caller (`warm` of the transfer tool), or leave the extension out of the destination',
+  },
   TRANSFER_WARM_UNSUPPORTED: {
     retry: false,
     text: 'Warm transfers over {provider} are not supported: set `if_unsupported` of `warm` in the transfer tool to `cold`, or remove `warm` from it',

@@ -58,6 +58,19 @@ export const callsRefused = new Counter({
   labelNames: ['code'] as const,
   registers,
 });
+export const waits = new Counter({
+  name: 'patchbay_waits_total',
+  help: 'Inbound calls that found all places taken, by outcome: admitted, abandoned, timeout, forwarded, or full if the line had no room',
+  labelNames: ['provider', 'outcome'] as const,
+  registers,
+});
+export const waitingSeconds = new Histogram({
+  name: 'patchbay_waiting_seconds',
+  help: 'Time that callers waited for a place, by outcome',
+  labelNames: ['outcome'] as const,
+  buckets: [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600],
+  registers,
+});
 export const overloaded = new Gauge({
   name: 'patchbay_overloaded',
   help: '1 while new calls are refused because of the load',

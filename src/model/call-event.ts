@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { answerEvidence } from './answer-handling.ts';
 import { endReason } from './end-reason.ts';
 import { engineInputBodies, inputMark, turnSource } from './engine-input.ts';
+import { waitOutcome } from './overflow.ts';
 import { callStatus, direction, providerName } from './provider.ts';
 
 /** Why the agent speaks. */
@@ -71,6 +72,9 @@ const body = z.discriminatedUnion('type', [
     /** Fields of the provider, without secrets. */
     raw: z.record(z.string(), z.unknown()),
   }),
+  /** All places were taken: the caller waits for one, before the agent has the call. */
+  z.object({ type: z.literal('wait.began') }),
+  z.object({ type: z.literal('wait.ended'), outcome: waitOutcome, waitedMs: z.number() }),
   /** `by`: what the verdict rests on; absent if it is the provider's own. */
   z.object({
     type: z.literal('call.answered-by'),

@@ -24,6 +24,8 @@ export const transferFailure = z.enum([
   'provider_error',
   'busy',
   'no_answer',
+  'queue_timeout',
+  'provider_does_not_support_digits',
   'answering_machine',
   'call_failed',
   'timeout',

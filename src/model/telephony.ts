@@ -1,6 +1,7 @@
 // Telephony configurations and phone numbers as rows. Credential fields belong to each provider
 // (telephony/<provider>/config).
 
+import type { OverflowPolicy } from './overflow.ts';
 import type { ConfiguredProviderName } from './provider.ts';
 
 export interface TelephonyConfiguration {
@@ -15,6 +16,8 @@ export interface TelephonyConfiguration {
   inactiveReason: string | null;
   /** Limit of call starts per second over this configuration, 1..1000; null: none. */
   callsPerSecond: number | null;
+  /** What becomes of inbound calls when all places are taken. Default: they are refused as busy. */
+  overflow?: OverflowPolicy | null | undefined;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -52,6 +55,8 @@ export interface PhoneNumber {
   isActive: boolean;
   isDefaultCallerId: boolean;
   extraMetadata: Record<string, unknown>;
+  /** As that of the configuration, in its place. Default: that of the configuration. */
+  overflow?: OverflowPolicy | null | undefined;
   createdAt: Date;
   updatedAt: Date;
 }

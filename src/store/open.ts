@@ -40,6 +40,7 @@ import { ReportRepository } from './runs/reports.ts';
 import { IdempotentRunStarts } from './runs/run-starts.ts';
 import { runStore } from './runs/run-store.ts';
 import { TextChatRepository } from './runs/text-chats.ts';
+import { WaitingCallRepository } from './runs/waiting-calls.ts';
 import { noteSealingKey } from './secrets/key-check.ts';
 import { deriveKey, type SecretKey } from './secrets/secret-keys.ts';
 import type { Store } from './store.ts';
@@ -181,6 +182,7 @@ function repositories(context: StoreContext): Repositories {
     reports: new ReportRepository(context),
     reportedCalls: new ReportedCalls(context),
     starts: new IdempotentRunStarts(context),
+    waitingCalls: new WaitingCallRepository(context),
     textChats: new TextChatRepository(context),
     afterworks: postCallJobStore(context),
     deliveries: deliveryStore(context),

@@ -47,6 +47,7 @@ export class ReportedCalls {
       inactive_since: row.inactive_since,
       inactive_reason: row.inactive_reason,
       calls_per_second: row.calls_per_second,
+      overflow: row.overflow,
       created_at: row.of_created_at ?? row.created_at,
       updated_at: row.updated_at ?? row.created_at,
     });
@@ -65,5 +66,11 @@ function withConfigurations(db: Kysely<Tables>) {
     .selectAll('runs')
     .select(['of.name as of_name', 'of.created_at as of_created_at'])
     .select(['of.provider', 'of.credentials', 'of.sealed_fields', 'of.is_default_outbound'])
-    .select(['of.inactive_since', 'of.inactive_reason', 'of.calls_per_second', 'of.updated_at']);
+    .select([
+      'of.inactive_since',
+      'of.inactive_reason',
+      'of.calls_per_second',
+      'of.overflow',
+      'of.updated_at',
+    ]);
 }

@@ -24,6 +24,7 @@ import type { ReportStore } from './runs/reports.ts';
 import type { RunStartStore } from './runs/run-starts.ts';
 import type { RunStore } from './runs/run-store.ts';
 import type { TextChatStore } from './runs/text-chats.ts';
+import type { WaitingCallStore } from './runs/waiting-calls.ts';
 import type { LeaseStore } from './telephony/configuration-leases.ts';
 import type { LineWatchStore } from './telephony/line-watches.ts';
 import type { TelephonyStore } from './telephony/telephony-store.ts';
@@ -58,6 +59,7 @@ export interface Store {
   readonly reports: ReportStore;
   readonly reportedCalls: ReportedCallStore;
   readonly starts: RunStartStore;
+  readonly waitingCalls: WaitingCallStore;
   readonly textChats: TextChatStore;
   readonly afterworks: PostCallJobStore;
   readonly deliveries: DeliveryStore;

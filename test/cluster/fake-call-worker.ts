@@ -50,6 +50,7 @@ export function fakeWorker(number: number): FakeWorker {
     answerAgain: async (runId) => runId === '9',
     answer: async (name, runId) => reply([name, runId]),
     resume: async (name, runId) => reply(['resume', name, runId]),
+    wait: async (name, runId) => reply(['wait', name, runId]),
     resumeLeft: async (runId) => runId === '9',
     event: () => Promise.reject(new GatewayError('WEBHOOK_SIGNATURE')),
     accountEvent: async (name, { rawBody }) => reply([name, rawBody.toString()]),

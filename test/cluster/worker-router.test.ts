@@ -95,6 +95,7 @@ function withWorkers(harness: CallHarness) {
       answerAgain: (runId) => ask('answerAgain', () => own.answerAgain(runId)),
       answer: (...from) => ask('answer', () => own.answer(...from)),
       resume: (...from) => ask('resume', () => own.resume(...from)),
+      wait: (...from) => ask('wait', () => own.wait(...from)),
       resumeLeft: (runId) => ask('resumeLeft', () => own.resumeLeft(runId)),
       event: (...from) => ask('event', () => own.event(...from)),
       accountEvent: (...from) => ask('accountEvent', () => own.accountEvent(...from)),

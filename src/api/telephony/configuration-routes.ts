@@ -86,6 +86,7 @@ export async function createConfiguration(
     accountId: accountIdOf(provider, credentials),
     secretFields: secretFieldsOf(provider),
     callsPerSecond: wish.calls_per_second,
+    overflow: wish.overflow,
   });
   deps.onTelephonyChanged?.();
   return created;
@@ -235,7 +236,7 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const stored = await configurationOf(deps, organizationId, request.params.config_id);
-      const { name, config, calls_per_second: callsPerSecond } = request.body;
+      const { name, config, overflow, calls_per_second: callsPerSecond } = request.body;
       const patch =
         config === null || config === undefined
           ? undefined
@@ -243,6 +244,7 @@ function writeRoutes(api: Api, deps: ConfigurationDeps): void {
       const updated = await telephony.updateConfiguration(organizationId, stored.id, {
         ...(name === null || name === undefined ? {} : { name }),
         ...(callsPerSecond === undefined ? {} : { callsPerSecond }),
+        ...(overflow === undefined ? {} : { overflow }),
         ...patch,
       });
       deps.onTelephonyChanged?.();
@@ -359,6 +361,7 @@ function facts(configuration: ConfigurationSummary) {
     inactive_since: isoTimeOrNull(configuration.inactiveSince),
     inactive_reason: configuration.inactiveReason,
     calls_per_second: configuration.callsPerSecond,
+    overflow: configuration.overflow ?? null,
     created_at: isoTime(configuration.createdAt),
     updated_at: isoTime(configuration.updatedAt),
   };

@@ -142,6 +142,7 @@ function createRoute(api: Api, deps: ApiDeps): void {
         trunkId: body.telephony_trunk_id ?? null,
         isActive: body.is_active,
         isDefaultCallerId: body.is_default_caller_id,
+        overflow: body.overflow,
         extraMetadata: body.extra_metadata,
       });
       const number = await storedNumber(deps, configuration.id, id);
@@ -307,6 +308,7 @@ function patchOf(
     ...(workflowId === undefined ? {} : { inboundWorkflowId: workflowId }),
     ...(trunkId === undefined ? {} : { trunkId }),
     ...(typeof body.is_active === 'boolean' ? { isActive: body.is_active } : {}),
+    ...(body.overflow === undefined ? {} : { overflow: body.overflow }),
     ...(body.extra_metadata ? { extraMetadata: body.extra_metadata } : {}),
   };
 }
@@ -344,6 +346,7 @@ function numberOnWire(
     telephony_trunk_id: number.trunkId,
     is_active: number.isActive,
     is_default_caller_id: number.isDefaultCallerId,
+    overflow: number.overflow ?? null,
     extra_metadata: number.extraMetadata,
     created_at: isoTime(number.createdAt),
     updated_at: isoTime(number.updatedAt),

@@ -160,6 +160,26 @@ function answerRoutes(api: Api, deps: ApiDeps): void {
     },
   );
 
+  api.post(
+    '/telephony/:provider/wait/:workflow_run_id',
+    {
+      ...route,
+      schema: {
+        ...common,
+        operationId: 'waitForPlace',
+        summary: 'Receive a question about a waiting call',
+        description:
+          'The provider asks what to do next with a caller who waits for a place: wait on, talk with the agent, or end.',
+        params: runParams,
+      },
+    },
+    async (request, reply) => {
+      const provider = builtProvider(deps, request.params.provider);
+      const { workflow_run_id: runId } = request.params;
+      return send(reply, await callReply(deps, request, { provider, runId, ask: 'wait' }));
+    },
+  );
+
   for (const { name: provider, webhook } of deps.hostedProviders) {
     const { namedAnswer } = webhook.routes;
     if (namedAnswer !== null) namedAnswerRoute(api, deps, { provider, ...namedAnswer });
@@ -192,7 +212,7 @@ function callReply(
   });
 }
 
-type CallQuestion = 'answer' | 'resume';
+type CallQuestion = 'answer' | 'resume' | 'wait';
 
 /** The provider's document that says that something went wrong and ends the call. A provider with `answerStyle:
  *  command` gets only the reply: no command is sent. */

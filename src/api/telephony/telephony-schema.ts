@@ -2,6 +2,7 @@
 // and Appendix D.
 
 import { z } from 'zod';
+import { overflowPolicy } from '../../model/overflow.ts';
 import { configuredProviderName } from '../../model/provider.ts';
 import type { Trunk } from '../../model/telephony.ts';
 import {
@@ -68,6 +69,16 @@ const callsPerSecond = z.int().min(1).max(1_000).nullable().meta({
     'Calls a second that are dialled over the configuration, 1 to 1,000. Null: as many as the provider accepts where it refuses more (Vonage: 3), else any number.',
 });
 
+/** Extension of the contract. */
+const overflowIn = overflowPolicy
+  .nullish()
+  .describe(
+    'What becomes of inbound calls when all places are taken. Null: they are refused as busy, or a number follows its configuration. Left out: unchanged.',
+  );
+const overflowOut = overflowPolicy
+  .nullable()
+  .describe('What becomes of inbound calls when all places are taken.');
+
 export const configurationCreate = z.object({
   name: configurationName,
   is_default_outbound: z
@@ -77,6 +88,7 @@ export const configurationCreate = z.object({
       'Whether calls that name no configuration go out over this one, in place of another.',
     ),
   calls_per_second: callsPerSecond.default(null),
+  overflow: overflowIn,
   config: configurationSchema.describe(
     "The provider's credentials and settings, one shape for each `provider`.",
   ),
@@ -95,6 +107,7 @@ export const configurationUpdate = z.object({
     description:
       "Calls a second that are dialled over the configuration, 1 to 1,000. Null: the provider's own limit. Left out: unchanged.",
   }),
+  overflow: overflowIn,
   config: configurationPatchSchema.nullish().meta({
     description:
       'Fields that change. `provider` is that of the configuration, or left out. Masked secrets stay as they are. Null or left out: unchanged.',
@@ -131,6 +144,7 @@ const configurationFields = {
   inactive_since: timeOut.nullable(),
   inactive_reason: z.string().nullable(),
   calls_per_second: callsPerSecond,
+  overflow: overflowOut,
 };
 
 export const configurationDetail = z
@@ -247,6 +261,7 @@ export const phoneNumberCreate = z.object({
     .boolean()
     .default(false)
     .describe('Whether calls that name no number go out with this one, in place of another.'),
+  overflow: overflowIn,
   extra_metadata: storedObject.default({}).describe(extraMetadata),
 });
 
@@ -273,6 +288,7 @@ export const phoneNumberUpdate = z.object({
     .describe(
       'False: no call goes out with the number, and calls to it are refused. Null or left out: unchanged.',
     ),
+  overflow: overflowIn,
   country_code: countryCode
     .nullish()
     .describe('Two letters (ISO 3166-1) of its country. Null clears it. Left out: unchanged.'),
@@ -302,6 +318,7 @@ export const phoneNumberOut = z
     telephony_trunk_id: idOut.nullable(),
     is_active: z.boolean(),
     is_default_caller_id: z.boolean(),
+    overflow: overflowOut,
     extra_metadata: freeObject,
     created_at: timeOut,
     updated_at: timeOut,

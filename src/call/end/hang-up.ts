@@ -48,9 +48,11 @@ export class HangUpRequests {
     return (await runs.get(organizationId, runId)) ?? run;
   }
 
-  /** Closes a run that was never dialled. Its call may be started at the same time. */
+  /** Closes a run that has no place. Its call may be started at the same time. */
   async #closeIdle(run: Run): Promise<void> {
     await this.#deps.closing.end(run, { reason: 'system_cancelled', by: 'gateway' });
+    // A caller who waited for a place.
+    if (run.providerCallId !== null) await this.#deps.hangUps.hangUpRun(run);
     this.#deps.registry.removeUnconnected(run.id);
     await this.#hangUpRest(run);
   }

@@ -55,6 +55,11 @@ export class ExaminedCalls implements CallService {
     return this.#calls.resume(name, runId, request);
   }
 
+  /** An examination takes no place. */
+  wait(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#calls.wait(name, runId, request);
+  }
+
   event(name: ProviderName, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     const call = this.#examinations.ofRun(name, runId);
     return call?.event(request) ?? this.#calls.event(name, runId, request);

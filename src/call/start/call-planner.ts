@@ -45,6 +45,8 @@ interface CallPlannerDeps {
 export interface PlannedCall extends UnconnectedCall {
   /** The version of a run that this process has just created, so that no lookup is needed. */
   fresh?: WorkflowVersion | undefined;
+  /** Whether the call is answered already and waits with audio of its provider. */
+  isWaiting?: boolean | undefined;
   /** The call's wait for the store, if it has begun. */
   wait?: StoreWait | undefined;
   /** The request before the call, if it was sent: a repeated plan does not send it again. */

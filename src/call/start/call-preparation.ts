@@ -89,14 +89,15 @@ export class CallPreparation {
   }
 
   #request(
-    { run, provider }: Pick<HostedCall, 'run' | 'provider'>,
+    { run, provider, isWaiting }: Pick<HostedCall, 'run' | 'provider' | 'isWaiting'>,
     { callId, token }: { callId: string; token: string },
   ): AnswerRequest {
     const { publicUrl } = this.#deps;
     return {
       runId: run.id,
       callId,
-      isAnswered: run.callType === 'outbound',
+      isAnswered: run.callType === 'outbound' || isWaiting === true,
+      ...(isWaiting && { isWaiting }),
       mediaUrl: mediaUrl(publicUrl, run, token),
       ...callbackUrls(publicUrl, provider, run.id),
     };

@@ -4,6 +4,7 @@
 import { codeOf, GatewayError } from '../../errors/gateway-error.ts';
 import type { CallEventBody } from '../../model/call-event.ts';
 import type { TransferFailure } from '../../model/engine-input.ts';
+import { POST_DIAL_MAX, postDialMs, splitDestination } from '../../model/post-dial-digits.ts';
 import { newTransferId } from '../../model/transfer-id.ts';
 import type { CallAudio } from '../../pipeline/call-audio.ts';
 import { deadlineSignal } from '../../std/deadline.ts';
@@ -77,7 +78,8 @@ export class CallTransfer {
     }
   }
 
-  async #handOver({ to, ringS, announcement }: TransferAction, signal: AbortSignal): Promise<void> {
+  async #handOver(action: TransferAction, signal: AbortSignal): Promise<void> {
+    const { to, announcement } = action;
     const { run, provider, configuration } = this.#options.plan;
     const callId = this.#options.callId();
     const { transfer: ways } = provider.capabilities;
@@ -89,21 +91,27 @@ export class CallTransfer {
     }
     const own = run.callType === 'outbound' ? 'caller_number' : 'called_number';
     const ownNumber = String(run.initialContext[own] ?? '');
-    const address = destination(to, provider, ownNumber);
+    const { address: written, digits } = splitDestination(to);
+    const address = destination(written, provider, ownNumber);
     const callerId = callerIdOf(provider, ownNumber);
     const isWarm = announcement !== undefined && ways.includes('warm');
-    const warm = isWarm ? this.#warm(announcement) : undefined;
+    const { asTones, byProvider } = keysFor(provider, { digits, isWarm });
+    const warm = isWarm ? this.#warm(announcement, asTones) : undefined;
+    const ringS = Math.max(action.ringS, announcement?.queueS ?? 0);
     const { publicUrl, random } = this.#options;
     const { transferUrl: documentUrl } = callbackUrls(publicUrl, provider, run.id);
     const { resultUrl } = transferUrls(publicUrl, provider, newTransferId(run.id, 'cold', random));
     const { join } = provider.control;
     if (warm !== undefined && join !== undefined) {
-      const wanted = { callId, to: provider.formatAddress(address), from: callerId, ringS, warm };
+      const known = { callId, to: provider.formatAddress(address), from: callerId, ringS };
+      const isQueue = announcement?.queueS !== undefined;
+      const wanted = { ...known, digits: byProvider, isQueue, warm };
       await transferByLeg(this.#legDeps(), wanted, signal);
       return;
     }
     const known = { to: provider.formatAddress(address), callerId, ringS };
-    const target = { ...known, documentUrl, resultUrl, warm };
+    const keys = byProvider === '' ? {} : { digits: byProvider };
+    const target = { ...known, ...keys, documentUrl, resultUrl, warm };
     await provider.control.transfer(configuration.credentials, callId, target, signal);
   }
 
@@ -120,19 +128,34 @@ export class CallTransfer {
     };
   }
 
-  #warm(announcement: TransferAnnouncement): WarmTransfer {
+  /** `digits`: keys that are pressed before, as tones. */
+  #warm(announcement: TransferAnnouncement, digits: string): WarmTransfer {
     const { clock, log, consultation } = this.#options;
     return {
       callerHears: announcement.callerHears,
       consult: async (media, signal) => {
         await consultTransferTarget(
           { ...consultation, clock, log },
-          { announcement, media },
+          { announcement, media, digits },
           signal,
         );
       },
     };
   }
+}
+
+/** Who presses the keys at the destination: we, as tones before the announcement, or the provider. Throws
+ *  TRANSFER_DESTINATION, TRANSFER_DIGITS_UNSUPPORTED. */
+function keysFor(
+  { name, capabilities, control }: TelephonyProvider,
+  { digits, isWarm }: { digits: string; isWarm: boolean },
+): { asTones: string; byProvider: string } {
+  if (digits.length > POST_DIAL_MAX) throw new GatewayError('TRANSFER_DESTINATION');
+  const isByLeg = isWarm && control.join !== undefined;
+  if (isByLeg && capabilities.digitsOut === 'tones') return { asTones: digits, byProvider: '' };
+  if (digits !== '' && !isByLeg && capabilities.transferDigits !== true)
+    throw new GatewayError('TRANSFER_DIGITS_UNSUPPORTED', { provider: name });
+  return { asTones: '', byProvider: digits };
 }
 
 /** The destination in the form of a dial. Throws TRANSFER_DESTINATION. */
@@ -152,19 +175,22 @@ function callerIdOf(provider: TelephonyProvider, own: string): string {
 
 function transferMsMax(
   { capabilities }: TelephonyProvider,
-  { ringS, announcement }: TransferAction,
+  { to, ringS, announcement }: TransferAction,
 ): number {
   const isWarm = announcement !== undefined && capabilities.transfer.includes('warm');
   const isAwaited = capabilities.transferAwaits === 'answer' || isWarm;
   if (!isAwaited) return TRANSFER_MS;
   const spokenMs = isWarm ? consultationMsMax(announcement) : 0;
-  return ringS * 1_000 + TRANSFER_RUNG_MS + spokenMs;
+  const rungMs = Math.max(ringS, announcement?.queueS ?? 0) * 1_000;
+  return rungMs + TRANSFER_RUNG_MS + spokenMs + postDialMs(splitDestination(to).digits);
 }
 
 function transferFailureOf(error: unknown): TransferFailure {
   const code = codeOf(error);
   if (code === 'TRANSFER_UNSUPPORTED') return 'provider_does_not_support_transfer';
   if (code === 'TRANSFER_WARM_UNSUPPORTED') return 'provider_does_not_support_warm_transfer';
+  if (code === 'TRANSFER_DIGITS_UNSUPPORTED') return 'provider_does_not_support_digits';
+  if (code === 'TRANSFER_QUEUE') return 'queue_timeout';
   if (code === 'TRANSFER_DECLINED') return 'declined';
   if (code === 'TRANSFER_DESTINATION') return 'no_destination';
   if (code === 'TRANSFER_BUSY') return 'busy';

@@ -71,6 +71,10 @@ export interface LegTransfer {
   to: string;
   from: string;
   ringS: number;
+  /** Keys to press once the destination has answered, where the provider presses them; `w` is half a second. */
+  digits: string;
+  /** Whether the destination is a queue, whose announcements may be taken for an answering machine. */
+  isQueue: boolean;
   warm: WarmTransfer;
 }
 
@@ -82,7 +86,7 @@ export async function transferByLeg(
   signal: AbortSignal,
 ): Promise<void> {
   const { plan, legs, callerGone, clock } = deps;
-  const destination = new Destination(clock);
+  const destination = new Destination(clock, wanted.isQueue);
   const leg = legs.open(plan, destination);
   const ends = [destination.gone, callerGone, signal];
   const either = AbortSignal.any(ends);
@@ -92,7 +96,9 @@ export async function transferByLeg(
     await dial(plan, leg, wanted);
     either.throwIfAborted();
     destination.ring(wanted.ringS * 1_000 + RUNG_MS_EXTRA);
-    await wanted.warm.consult(await destination.media(either), either);
+    const media = await destination.media(either);
+    if (wanted.digits !== '') await press(plan, leg, wanted.digits, either);
+    await wanted.warm.consult(media, either);
     either.throwIfAborted();
     await join(deps, leg, wanted.callId);
     isJoined = true;
@@ -133,6 +139,16 @@ async function dial(
   if (callId === run.providerCallId) throw new GatewayError('TRANSFER_FAILED', { reason: 'loop' });
 }
 
+async function press(
+  { provider, configuration }: TransferPlan,
+  { callId }: OpenTransferLeg,
+  digits: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (callId === undefined) return;
+  await provider.control.sendDigits?.(configuration.credentials, callId, digits, signal);
+}
+
 async function join(
   { plan, clock }: LegTransferDeps,
   { callId: legId, id: name, documentUrl }: OpenTransferLeg,
@@ -156,6 +172,7 @@ function abandon({ plan, hangUps, onWait }: LegTransferDeps, { callId }: OpenTra
 
 class Destination implements TransferLegListener {
   readonly #clock: Clock;
+  readonly #isQueue: boolean;
   readonly #gone = new AbortController();
   #isAnswered = false;
   #isClosed = false;
@@ -163,8 +180,9 @@ class Destination implements TransferLegListener {
   #onMedia: (media: MediaSession) => void = () => undefined;
   #cancelWait: () => void = () => undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, isQueue: boolean) {
     this.#clock = clock;
+    this.#isQueue = isQueue;
   }
 
   /** Signal that the destination is gone, aborted with the reason. */
@@ -230,7 +248,7 @@ class Destination implements TransferLegListener {
       case 'canceled':
         return new GatewayError('TRANSFER_NO_ANSWER');
       case 'answering-machine':
-        return new GatewayError('TRANSFER_MACHINE');
+        return this.#isQueue ? undefined : new GatewayError('TRANSFER_MACHINE');
       case 'failed':
         return new GatewayError('TRANSFER_FAILED', { reason: providerStatus });
       case 'completed':

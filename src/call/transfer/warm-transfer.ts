@@ -28,15 +28,20 @@ export interface WarmTransferDeps
 }
 
 /** Longest announcement with its repetitions, in milliseconds. */
-export function consultationMsMax({ decisionS }: TransferAnnouncement): number {
+export function consultationMsMax({ decisionS, queueS }: TransferAnnouncement): number {
+  if (queueS !== undefined) return queueS * 1_000;
   return ANNOUNCING_MS_MAX + decisionS * 1_000;
 }
 
 /** Announces the caller; settles when the destination accepts. Throws TRANSFER_DECLINED if it does not, errors that
- *  prevent the announcement, and the signal's reason. */
+ *  prevent the announcement, and the signal's reason. `digits`: keys that are pressed before, as tones. */
 export function consultTransferTarget(
   deps: WarmTransferDeps,
-  { announcement, media }: { announcement: TransferAnnouncement; media: MediaSession },
+  {
+    announcement,
+    media,
+    digits = '',
+  }: { announcement: TransferAnnouncement; media: MediaSession; digits?: string },
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -45,7 +50,7 @@ export function consultTransferTarget(
       if (error === undefined) resolve();
       else reject(error);
     };
-    const consultation = new Consultation(deps, announcement, onEnd);
+    const consultation = new Consultation(deps, { announcement, digits }, onEnd);
     const onAbort = (): void => consultation.end(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     consultation.begin(media);
@@ -56,6 +61,7 @@ export function consultTransferTarget(
 class Consultation {
   readonly #deps: WarmTransferDeps;
   readonly #announcement: TransferAnnouncement;
+  readonly #digits: string;
   readonly #onEnd: (error?: unknown) => void;
   readonly #timers: CallTimers;
   #media: MediaSession | undefined;
@@ -68,18 +74,21 @@ class Consultation {
 
   constructor(
     deps: WarmTransferDeps,
-    announcement: TransferAnnouncement,
+    { announcement, digits }: { announcement: TransferAnnouncement; digits: string },
     onEnd: (error?: unknown) => void,
   ) {
     const clock = guardedClock(deps.clock, (error) => this.end(error));
     this.#deps = { ...deps, clock };
     this.#announcement = announcement;
+    this.#digits = digits;
     this.#onEnd = onEnd;
     this.#timers = new CallTimers(clock);
   }
 
   begin(media: MediaSession): void {
-    this.#timers.after(ANNOUNCING_MS_MAX, () => this.#announced());
+    const { queueS } = this.#announcement;
+    if (queueS === undefined) this.#timers.after(ANNOUNCING_MS_MAX, () => this.#announced());
+    else this.#timers.after(queueS * 1_000, () => this.end(new GatewayError('TRANSFER_QUEUE')));
     this.#media = media;
     media.attach(this.#mediaListener());
   }
@@ -162,6 +171,7 @@ class Consultation {
       tuning: defaultTuning,
       onEvent: (event) => this.#onAudio(event),
     });
+    if (this.#digits !== '') this.#audio.press(this.#digits);
     this.#say();
   }
 
@@ -189,6 +199,8 @@ class Consultation {
   }
 
   #announced(): void {
+    // In a queue nobody may have heard it yet.
+    if (this.#announcement.queueS !== undefined) return;
     if (this.#isAnnounced || this.#isOver) return;
     this.#isAnnounced = true;
     const { accept, decisionS } = this.#announcement;

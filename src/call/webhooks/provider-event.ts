@@ -35,6 +35,7 @@ import type { CallConfirmation, CallStep, ProviderCall } from '../start/call-con
 import type { CallPreparation } from '../start/call-preparation.ts';
 import type { MediaWatchdog } from '../start/media-watchdog.ts';
 import { StoreWait } from '../start/store-wait.ts';
+import type { WaitingLine } from '../start/waiting-line.ts';
 import { UnprovenReports } from './unproven-reports.ts';
 import type { WebhookVerifier } from './webhook-verifier.ts';
 
@@ -53,6 +54,8 @@ export interface ProviderEventsDeps {
   preparation: Pick<CallPreparation, 'openMedia'>;
   unconnected: UnconnectedCalls;
   watchdog: Pick<MediaWatchdog, 'answered'>;
+  /** Callers who wait for a place. */
+  line: Pick<WaitingLine, 'end'>;
   clock: Clock;
   log: Log;
 }
@@ -310,6 +313,10 @@ export class ProviderEvents {
     }
     if (!this.#deps.registry.connected(id)) {
       if (await this.#talksElsewhere(call.run)) return; // That process sees its media end.
+      if (call.run.state === 'initialized' && call.run.callType === 'inbound') {
+        const left = { outcome: 'abandoned', by: 'provider' } as const;
+        if (await this.#deps.line.end(call, left)) return;
+      }
       await this.#deps.unconnected.end(call, {
         reason: unconnectedReason(status),
         by: 'provider',

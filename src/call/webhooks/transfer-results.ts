@@ -8,6 +8,7 @@ import { type TransferOutcome, transferOutcome } from '../../model/call-event.ts
 import { type CallStatus, isTerminal, type ProviderName } from '../../model/provider.ts';
 import { isWarmTransfer, runOfId } from '../../model/transfer-id.ts';
 import type { Clock } from '../../std/clock.ts';
+import { deadlineSignal } from '../../std/deadline.ts';
 import type { Store } from '../../store/store.ts';
 import type {
   ProviderEvent,
@@ -27,6 +28,8 @@ import type { ProviderEvents } from './provider-event.ts';
 const CLOSED_MS = 5_000;
 /** Checks at most; a database that is unavailable for a moment counts as a failed check. */
 const LOOKS_MAX = 6;
+/** Deadline of the command that presses keys. */
+const PRESS_MS_MAX = 5_000;
 /** Characters of a provider's status that are stored. */
 const WORD_MAX = 100;
 
@@ -37,6 +40,8 @@ export interface TransferProgress {
   callId: string;
   providerStatus: string;
   durationS: number | null;
+  /** Keys that a command presses at the destination. */
+  digits?: string | undefined;
 }
 
 /** A transfer that this process carries out. */
@@ -114,11 +119,32 @@ export class TransferResults {
     await this.#note(call, transferId, progress);
     const { outcome, callId } = progress;
     const followed = this.#followed.get(transferId);
+    if (outcome === 'answered' && progress.digits !== undefined)
+      await this.#press(call, { transferId, legId: callId, digits: progress.digits });
     const isCommand = call.provider.capabilities.answerStyle === 'command';
     if (followed !== undefined && outcome === 'answered' && isCommand) {
       return followed.connect(callId);
     }
     return json(resultOf(outcome));
+  }
+
+  /** Presses the keys of a transfer at its destination, once. Never rejects. */
+  async #press(
+    { run, provider, configuration }: ProviderCall,
+    { transferId, legId, digits }: { transferId: string; legId: string; digits: string },
+  ): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    const { signal, done } = deadlineSignal(clock, PRESS_MS_MAX, 'press keys');
+    try {
+      const key = `transfer:${transferId}:digits`;
+      const entry = { status: 'transfer-digits', timestamp: stamp(clock.now()), call_id: legId };
+      if (!(await store.runs.appendCallback(run.id, key, entry))) return;
+      await provider.control.sendDigits?.(configuration.credentials, legId, digits, signal);
+    } catch (error) {
+      log.warn({ err: error, runId: run.id }, 'keys not pressed at the destination of a transfer');
+    } finally {
+      done();
+    }
   }
 
   /** Answers the answer URL of the destination's call. Throws WEBHOOK_SIGNATURE, WEBHOOK_MALFORMED, RUN_NOT_FOUND. */
@@ -198,7 +224,8 @@ export class TransferResults {
     if (outcome === undefined) return undefined;
     const { callId, durationS } = event;
     const providerStatus = event.providerStatus.slice(0, WORD_MAX);
-    return { outcome, callId, providerStatus, durationS };
+    const digits = event.kind === 'status' ? event.digits : undefined;
+    return { outcome, callId, providerStatus, durationS, ...(digits !== undefined && { digits }) };
   }
 
   /** Confirms progress by the provider's state of the destination's leg. A provider may delete the leg at its end. */
@@ -228,7 +255,8 @@ export class TransferResults {
     const before = outcomesIn(runLog, transferId);
     const last = before.at(-1);
     if (last !== undefined && !isStep(last, progress.outcome)) return undefined;
-    const body = { type: 'transfer.result', transferId, ...progress } as const;
+    const { digits: _, ...facts } = progress;
+    const body = { type: 'transfer.result', transferId, ...facts } as const;
     const session = registry.session(run.id);
     if (session === undefined) runLog.append(body, 0);
     else session.note(body);

@@ -47,6 +47,8 @@ export interface CallFacts {
   keys: number;
   created: MomentOf<'call.created'> | undefined;
   mediaStarted: MomentOf<'media.started'> | undefined;
+  /** End of the wait for a place. */
+  waited: MomentOf<'wait.ended'> | undefined;
   answeredBy: MomentOf<'call.answered-by'> | undefined;
   ended: MomentOf<'call.ended'> | undefined;
   last: Moment | undefined;
@@ -71,6 +73,7 @@ export function callFactsOf(run: Run, events: readonly CallEvent[]): CallFacts {
     keys: all('dtmf').length,
     created: all('call.created')[0],
     mediaStarted: all('media.started')[0],
+    waited: all('wait.ended')[0],
     answeredBy: all('call.answered-by').at(-1),
     ended: all('call.ended').at(-1),
     last: moments.at(-1),

@@ -54,11 +54,29 @@ export function endFinding(
   facts: CallFacts,
   reason: string,
 ): { finding: Finding; precedence: Precedence } | undefined {
+  const waited = waitFinding(facts);
+  if (waited !== undefined) return { finding: waited, precedence: 'none' };
   const end = Object.hasOwn(ends, reason) ? ends[reason] : undefined;
   if (end === undefined) return undefined;
   const found = end.verdict(facts);
   const finding = typeof found === 'string' ? endOf(facts, found) : found;
   return { finding, precedence: end.precedence };
+}
+
+const waits: Readonly<Record<string, VerdictName>> = {
+  abandoned: 'wait_abandoned',
+  timeout: 'wait_timeout',
+  forwarded: 'wait_forwarded',
+};
+
+/** The end of a call that got no place. */
+function waitFinding(facts: CallFacts): Finding | undefined {
+  const { waited, ended } = facts;
+  const verdict = waited && waits[waited.body.outcome];
+  if (waited === undefined || verdict === undefined) return undefined;
+  const values = { waited_s: Math.round(waited.body.waitedMs / 1_000) };
+  const evidence = ended === undefined ? [waited] : [waited, ended];
+  return endOf(facts, verdict, { evidence, values });
 }
 
 export function endOf(

@@ -19,6 +19,10 @@ function textOf(body: CallEventBody): string {
       return `The provider reported ${body.status} (${body.providerStatus}).`;
     case 'call.ended':
       return `The call was ended by the ${body.by} after ${body.durationS.toFixed(1)} s: ${body.reason}.`;
+    case 'wait.began':
+      return 'All places were taken: the caller waited for one.';
+    case 'wait.ended':
+      return `The wait for a place ended after ${Math.round(body.waitedMs / 1_000)} s: ${body.outcome}.`;
     case 'call.answered-by':
       return `Answered by ${body.answeredBy}.`;
     case 'node.entered':

@@ -93,6 +93,28 @@ const ends = {
     summary: 'The caller hung up before the call was answered ({said}).',
     advice: [],
   },
+  wait_abandoned: {
+    party: 'gateway',
+    summary:
+      'All places were taken: the caller waited {waited_s} s for one, and hung up before it was free.',
+    advice: [
+      'If callers often give up, raise the limit of calls of the organization, or shorten wait_seconds_max and give a fallback_number (overflow of the telephony configuration).',
+    ],
+  },
+  wait_timeout: {
+    party: 'gateway',
+    summary:
+      'All places were taken: none was free within the {waited_s} s for which a caller may wait.',
+    advice: [
+      'Raise the limit of calls of the organization, or give a fallback_number (overflow of the telephony configuration).',
+    ],
+  },
+  wait_forwarded: {
+    party: 'nobody',
+    summary:
+      'All places were taken: after {waited_s} s of waiting the call went to the fallback number.',
+    advice: ['To have the agent take such calls, raise the limit of calls of the organization.'],
+  },
   chat_left: {
     party: 'caller',
     summary: 'The text chat was left: nothing was written for too long.',

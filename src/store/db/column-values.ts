@@ -12,6 +12,11 @@ export function jsonText(value: unknown): string {
   return /\\u(0000|d[89a-f])/i.test(text) ? JSON.stringify(value, clean) : text;
 }
 
+/** As `jsonText`; null for a missing value. */
+export function jsonOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : jsonText(value);
+}
+
 /** Text that PostgreSQL accepts. */
 export function plainText(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '') : text;

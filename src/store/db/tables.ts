@@ -7,6 +7,7 @@ import type { CredentialType } from '../../model/credential.ts';
 import type { DeliveryState } from '../../model/delivery-state.ts';
 import type { LineFaultCode } from '../../model/line-fault.ts';
 import type { LineKind, LineStateName } from '../../model/line-watch.ts';
+import type { OverflowPolicy } from '../../model/overflow.ts';
 import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { Run, RunField, RunFields } from '../../model/run.ts';
 import type { AddressType } from '../../model/telephony.ts';
@@ -21,6 +22,7 @@ import type { TextChatTable, TextChatTurnTable } from './text-chat-tables.ts';
 
 /** JSON column, read as a value and written as text (column-values.ts). */
 type JsonColumn<T> = ColumnType<T, string, string>;
+type NullableJsonColumn<T> = ColumnType<T | null, string | null | undefined, string | null>;
 export type Fields = Record<string, unknown>;
 
 export interface OrganizationTable {
@@ -69,6 +71,7 @@ export interface TelephonyConfigurationTable {
   inactive_since: Date | null;
   inactive_reason: string | null;
   calls_per_second: number | null;
+  overflow: NullableJsonColumn<OverflowPolicy>;
   dial_next_at: Generated<Date | null>;
   dial_faults: Generated<number>;
   probe_at: Generated<Date | null>;
@@ -99,6 +102,7 @@ export interface PhoneNumberTable {
   is_active: boolean;
   is_default_caller_id: boolean;
   extra_metadata: JsonColumn<Fields>;
+  overflow: NullableJsonColumn<OverflowPolicy>;
   created_at: Date;
   updated_at: Date;
 }

@@ -122,13 +122,14 @@ async function checkIdle(tx: TransactionContext, call: CallOfRun): Promise<void>
     ? undefined
     : await tx
         .selectFrom('runs')
-        .select(['workflow_id', 'is_idle', 'state'])
+        .select(['workflow_id', 'is_idle', 'state', 'provider_call_id'])
         .where('id', '=', call.runId)
         .where('organization_id', '=', call.organizationId)
         .forUpdate()
         .executeTakeFirst();
   if (row === undefined) throw new GatewayError('RUN_NOT_FOUND');
-  // A text chat has no call either, and a run that was hung up gets none.
-  if (!row.is_idle || row.state !== 'initialized') throw new GatewayError('RUN_HAS_CALL');
+  // A text chat has no call either, a run that was hung up gets none, and a caller who waits has one.
+  const hasNone = row.is_idle && row.provider_call_id === null;
+  if (!hasNone || row.state !== 'initialized') throw new GatewayError('RUN_HAS_CALL');
   if (row.workflow_id !== call.workflowId) throw new GatewayError('RUN_OF_OTHER_WORKFLOW');
 }

@@ -3,9 +3,10 @@
 
 import { type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { OverflowPolicy } from '../../model/overflow.ts';
 import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { TelephonyConfiguration } from '../../model/telephony.ts';
-import { isRowId, jsonText, plainText } from '../db/column-values.ts';
+import { isRowId, jsonOrNull, jsonText, plainText } from '../db/column-values.ts';
 import { violated } from '../db/database-errors.ts';
 import { withOrganizationLock } from '../db/organization-lock.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
@@ -87,6 +88,8 @@ export async function insertConfiguration(
     secretFields: readonly string[];
     /** Calls per second, 1 to 1000. Default null: no limit. */
     callsPerSecond?: number | null;
+    /** Default null: inbound calls above the limit are refused. */
+    overflow?: OverflowPolicy | null | undefined;
   },
 ): Promise<ConfigurationSummary> {
   const { secrets } = context;
@@ -108,6 +111,7 @@ export async function insertConfiguration(
           inactive_since: null,
           inactive_reason: null,
           calls_per_second: input.callsPerSecond ?? null,
+          overflow: jsonOrNull(input.overflow),
           created_at: now,
           updated_at: now,
         })
@@ -129,6 +133,7 @@ interface ConfigurationPatch {
   accountId?: string | null;
   secretFields?: readonly string[];
   callsPerSecond?: number | null;
+  overflow?: OverflowPolicy | null | undefined;
 }
 
 /** Changes a configuration. Throws CONFIGURATION_NAME_TAKEN, PHONE_NUMBER_ROUTED_ELSEWHERE. */
@@ -283,6 +288,7 @@ export function toConfiguration(
     inactiveSince: row.inactive_since,
     inactiveReason: row.inactive_reason,
     callsPerSecond: row.calls_per_second,
+    overflow: row.overflow ?? null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -325,6 +331,7 @@ function changes(
 ): Updateable<TelephonyConfigurationTable> {
   const changed: Updateable<TelephonyConfigurationTable> = {};
   if (patch.callsPerSecond !== undefined) changed.calls_per_second = patch.callsPerSecond;
+  if (patch.overflow !== undefined) changed.overflow = jsonOrNull(patch.overflow);
   if (patch.name !== undefined) changed.name = patch.name;
   if (patch.accountId !== undefined) changed.account_id = patch.accountId;
   if (patch.credentials !== undefined) {

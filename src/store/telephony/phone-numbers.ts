@@ -3,10 +3,11 @@
 
 import type { Selectable } from 'kysely';
 import { GatewayError } from '../../errors/gateway-error.ts';
+import type { OverflowPolicy } from '../../model/overflow.ts';
 import type { ConfiguredProviderName } from '../../model/provider.ts';
 import type { NewPhoneNumber, PhoneNumber, TelephonyConfiguration } from '../../model/telephony.ts';
 import type { WorkflowVersion } from '../../model/workflow.ts';
-import { isRowId, jsonText } from '../db/column-values.ts';
+import { isRowId, jsonOrNull, jsonText } from '../db/column-values.ts';
 import { violated } from '../db/database-errors.ts';
 import type { StoreContext, TransactionContext } from '../db/store-context.ts';
 import type { PhoneNumberTable, WorkflowVersionTable } from '../db/tables.ts';
@@ -69,6 +70,7 @@ export async function findInbound(
     .selectAll('phone_numbers')
     .select(['of.name', 'of.is_default_outbound', 'of.credentials', 'of.sealed_fields'])
     .select(['of.inactive_since', 'of.inactive_reason', 'of.calls_per_second'])
+    .select('of.overflow as configured_overflow')
     .select(['of.created_at as configured_at', 'of.updated_at as reconfigured_at'])
     .$if(accountId !== null, (query) =>
       query
@@ -99,6 +101,7 @@ export async function findInbound(
     const configuration = {
       ...row,
       id: row.configuration_id,
+      overflow: row.configured_overflow,
       created_at: row.configured_at,
       updated_at: row.reconfigured_at,
     };
@@ -160,6 +163,7 @@ export async function createNumber(
           is_active: input.isActive,
           is_default_caller_id: input.isDefaultCallerId,
           extra_metadata: jsonText(input.extraMetadata),
+          overflow: jsonOrNull(input.overflow),
           created_at: now,
           updated_at: now,
         })
@@ -184,6 +188,7 @@ export async function updateNumber(
     isActive?: boolean;
     countryCode?: string | null;
     extraMetadata?: Record<string, unknown>;
+    overflow?: OverflowPolicy | null | undefined;
   },
 ): Promise<PhoneNumber | undefined> {
   if (!isRowId(configurationId) || !isRowId(id)) return undefined;
@@ -212,6 +217,7 @@ export async function updateNumber(
         ...(patch.extraMetadata !== undefined && {
           extra_metadata: jsonText(patch.extraMetadata),
         }),
+        ...(patch.overflow !== undefined && { overflow: jsonOrNull(patch.overflow) }),
       })
       .where('id', '=', id)
       .returningAll()
@@ -340,6 +346,7 @@ function toNumber(row: Selectable<PhoneNumberTable>): PhoneNumber {
     isActive: row.is_active,
     isDefaultCallerId: row.is_default_caller_id,
     extraMetadata: row.extra_metadata,
+    overflow: row.overflow,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -65,6 +65,7 @@ export const ariProvider = definePbx({
     digitsIn: true,
     answeringMachine: false,
     transfer: ['cold', 'warm', 'refer'],
+    transferDigits: true,
     transferAwaits: 'answer',
     callS: { max: CALL_S_MAX },
   },

@@ -4,11 +4,15 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
+import { dialable } from '../provider/forward-target.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import {
+  dialDocument,
+  dismissDocument,
   hangUpDocument,
   rejectDocument,
   streamDocument,
+  waitDocument,
   xmlReply,
 } from '../twiml/twiml-documents.ts';
 import { fullDomain } from './config.ts';
@@ -46,6 +50,13 @@ export const cloudonixWebhook: ProviderWebhook = {
   parse,
   answer: ({ mediaUrl, resumeUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl, resumeUrl)) }),
   endAfterMedia: () => xmlReply(hangUpDocument()),
+  wait: (request) => ({ reply: xmlReply(waitDocument(request)) }),
+  forward(request) {
+    const { to, callerId, ringS } = dialable('cloudonix', request);
+    // The result at the destination is not reported: there is no documented callback.
+    return { reply: xmlReply(dialDocument({ to, callerId, ringS })) };
+  },
+  dismiss: (_callId, words) => ({ reply: xmlReply(dismissDocument(words)) }),
   reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),
   acknowledge: () => ({
     status: 200,

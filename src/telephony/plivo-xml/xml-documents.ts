@@ -4,7 +4,12 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { parseJson } from '../../std/json.ts';
-import type { AnswerRequest, WebhookReply } from '../provider/provider.ts';
+import type {
+  AnswerRequest,
+  ForwardRequest,
+  WaitRequest,
+  WebhookReply,
+} from '../provider/provider.ts';
 import type { RejectReason } from '../provider/terms.ts';
 import { escapeXml } from '../provider/xml.ts';
 
@@ -46,6 +51,36 @@ export function streamReply(
   return xml(`<Stream${text.join('')}>${escapeXml(mediaUrl)}</Stream>${after}`);
 }
 
+/** Lets the caller wait: plays the announcement and the audio, then asks again. */
+export function waitReply({
+  announcement,
+  waitingAudio,
+  askUrl,
+}: Pick<WaitRequest, 'announcement' | 'waitingAudio' | 'askUrl'>): WebhookReply {
+  const said =
+    announcement === undefined
+      ? ''
+      : announcement.audio === null
+        ? `<Speak>${escapeXml(announcement.words)}</Speak>`
+        : playElement(announcement.audio);
+  const ask = `<Redirect method="POST">${escapeXml(askUrl)}</Redirect>`;
+  return xml(`${said}${playElement(waitingAudio)}${ask}`);
+}
+
+function playElement(url: string): string {
+  return `<Play>${escapeXml(url)}</Play>`;
+}
+
+/** Connects the caller with another number; the call ends with that leg. */
+export function forwardReply({ to, callerId, ringS, resultUrl }: ForwardRequest): WebhookReply {
+  return xml(dialElement({ to, callerId: callerId.replace(/^\+/, ''), ringS, resultUrl }));
+}
+
+/** Ends the call with these words. */
+export function dismissReply(words: string): WebhookReply {
+  return xml(`<Speak>${escapeXml(words)}</Speak><Hangup/>`);
+}
+
 /** Ends the call. */
 export function hangUpReply(): WebhookReply {
   return xml('<Hangup/>');
@@ -68,6 +103,8 @@ interface DialTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** Keys to press after the answer; `w` is half a second. */
+  digits?: string | undefined;
   /** Where the provider reports the result at the destination. */
   resultUrl?: string | undefined;
 }
@@ -84,15 +121,21 @@ const dialTarget = z.tuple([
     .url({ protocol: /^https?$/ })
     .max(500)
     .nullish(),
+  z
+    .string()
+    .regex(/^[\d*#A-Dw]{1,100}$/)
+    .optional(),
 ]);
 
 /** `documentUrl` with the target in its query, in characters that need no percent-encoding: signatures cover the URL as
  *  it was sent. */
 export function transferUrl(documentUrl: string, target: DialTarget): string {
-  const { to, callerId, ringS, resultUrl = null } = target;
+  const { to, callerId, ringS, digits, resultUrl = null } = target;
   assert(/^https?:\/\/[^?#]+$/.test(documentUrl), 'a URL without a query');
   const ring = Math.min(RING_S_MAX, Math.max(1, Math.round(ringS)));
-  const facts = JSON.stringify([to, callerId.replace(/^\+/, ''), ring, resultUrl]);
+  const from = callerId.replace(/^\+/, '');
+  const keys = digits === undefined ? [] : [digits];
+  const facts = JSON.stringify([to, from, ring, resultUrl, ...keys]);
   return `${documentUrl}?${TARGET}=${Buffer.from(facts).toString('base64url')}`;
 }
 
@@ -117,14 +160,19 @@ export function transferReply(url: string): WebhookReply | undefined {
   const facts = parseJson(Buffer.from(query, 'base64url').toString());
   const target = dialTarget.safeParse(facts);
   if (!target.success) return undefined;
-  const [to, callerId, ringS, resultUrl] = target.data;
+  const [to, callerId, ringS, resultUrl, digits] = target.data;
+  return xml(dialElement({ to, callerId, ringS, digits, resultUrl: resultUrl ?? undefined }));
+}
+
+function dialElement({ to, callerId, ringS, digits, resultUrl }: DialTarget): string {
   const noun = /^sips?:/i.test(to) ? 'User' : 'Number';
   const attributes = `callerId="${escapeXml(callerId)}" timeout="${ringS}"`;
   // Without `redirect` the document goes on, whatever the reply is.
   const report = resultUrl
     ? ` action="${escapeXml(resultUrl)}" method="POST" redirect="false"`
     : '';
-  return xml(`<Dial ${attributes}${report}><${noun}>${escapeXml(to)}</${noun}></Dial><Hangup/>`);
+  const keys = digits === undefined ? '' : ` sendDigits="${escapeXml(digits)}"`;
+  return `<Dial ${attributes}${report}><${noun}${keys}>${escapeXml(to)}</${noun}></Dial><Hangup/>`;
 }
 
 function xml(verbs: string): WebhookReply {

@@ -36,6 +36,7 @@ export const plivoProvider = defineProvider({
     digitsIn: true,
     answeringMachine: true,
     transfer: ['cold', 'warm'],
+    transferDigits: true,
     transferAwaits: 'acceptance',
     callS: { max: PLIVO_CALL_S_MAX },
     answerMsMax: 12_000, // It waits for 40 s.

@@ -6,11 +6,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { eventOf } from '../plivo-xml/call-fields.ts';
 import {
   acknowledgement,
+  dismissReply,
+  forwardReply,
   hangUpReply,
   rejectReply,
   streamReply,
   transferReply,
+  waitReply,
 } from '../plivo-xml/xml-documents.ts';
+import { dialable } from '../provider/forward-target.ts';
 import type { ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 
@@ -35,6 +39,9 @@ export const plivoWebhook: ProviderWebhook = {
     reply: streamReply(request, { streamTimeout: String(STREAM_S_MAX) }),
   }),
   endAfterMedia: hangUpReply,
+  wait: (request) => ({ reply: waitReply(request) }),
+  forward: (request) => ({ reply: forwardReply(dialable('plivo', request)) }),
+  dismiss: (_callId, words) => ({ reply: dismissReply(words) }),
   reject: (reason) => ({ reply: rejectReply(reason) }),
   acknowledge: acknowledgement,
   transferDocument: ({ url }) => transferReply(url),

@@ -83,6 +83,23 @@ export interface WarmTransfer {
   consult(media: MediaSession, signal: AbortSignal): Promise<void>;
 }
 
+/** What a caller hears who waits for a place. */
+export interface WaitingSound {
+  /** Whether the announcement is due; else the music goes on. */
+  isAnnounced: boolean;
+  /** A sound of the PBX, or a URL; null: its own for that. */
+  announcement: string | null;
+  /** Class of music on hold; null: the default one. */
+  music: string | null;
+}
+
+/** Another number for a caller. */
+export interface ForwardTarget {
+  to: string;
+  callerId: string;
+  ringS: number;
+}
+
 export interface PbxConnection {
   readonly state: PbxState;
   /** Signals ringing to the caller. Best effort, never rejects. */
@@ -92,6 +109,11 @@ export interface PbxConnection {
    *  closes when the call is over. Rejects with PBX_* codes; the call is hung up then, unless we dialled it and it
    *  still rings. */
   openMedia(callId: string, signal: AbortSignal): Promise<MediaSession>;
+  /** Lets the caller wait, without media: answers the call and plays to it. Repeated for each announcement. Rejects with
+   *  PBX_* and PROVIDER_* codes. */
+  hold(callId: string, sound: WaitingSound, signal: AbortSignal): Promise<void>;
+  /** Connects a caller without media with another number, and leaves the call. Rejects as `ProviderControl.transfer`. */
+  forward(callId: string, target: ForwardTarget, signal: AbortSignal): Promise<void>;
   /** Rejects a ringing call with a suitable cause. `unconfigured`: the dialled number, which examinations show. Never
    *  rejects. */
   refuse(callId: string, reason: RejectReason, unconfigured?: UnconfiguredNumber): Promise<void>;

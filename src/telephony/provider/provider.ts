@@ -24,6 +24,8 @@ export interface ProviderCapabilities {
   /** Answering machine detection by the provider, in parallel with the media. */
   answeringMachine: boolean;
   transfer: readonly ('cold' | 'warm' | 'refer')[];
+  /** Whether `transfer` presses `TransferTarget.digits`. Default: false. */
+  transferDigits?: boolean;
   /** When a transfer settles: when the provider accepts the request, or when the destination answers or does
    *  not. */
   transferAwaits: 'acceptance' | 'answer';
@@ -86,6 +88,8 @@ export type ProviderEvent =
       callId: string;
       status: CallStatus;
       providerStatus: string;
+      /** Keys that a transfer has for this leg, which has answered and waits for a command that presses them. */
+      digits?: string | undefined;
       /** Orders events of one call; undefined if the provider has no order. */
       sequence: number | undefined;
       durationS: number | null;
@@ -131,6 +135,9 @@ export interface TransferTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** Keys to press once the destination has answered: 0-9 * # A-D, and `w` for half a second. Set only with the
+   *  capability. Default: none. */
+  digits?: string | undefined;
   /** An event route of the call's run, where a hosted provider that takes no document in its request fetches
    *  `ProviderWebhook.transferDocument`. */
   documentUrl?: string | undefined;
@@ -255,9 +262,41 @@ export interface AnswerRequest {
   /** URL at which a provider with `afterMedia: 'asks'` requests what to do when the media have ended. Undefined: the call
    *  ends with its media. */
   resumeUrl?: string | undefined;
+  /** Whether the provider plays audio of `wait` to the caller, which ends first. */
+  isWaiting?: boolean | undefined;
   /** Set when the media are connected again, to a value of its own each time: a provider carries out the first of equal
    *  commands only. */
   resumption?: string | undefined;
+}
+
+/** A caller who waits for a place, without media of ours. */
+export interface WaitRequest {
+  runId: string;
+  callId: string;
+  /** Whether the call is answered already. With `answerStyle: 'command'` the audio begins after the answer only. */
+  isAnswered: boolean;
+  /** What the caller is told this time; undefined: nothing. `audio`: URL of a file in place of the words. */
+  announcement: { words: string; audio: string | null } | undefined;
+  /** URL of the audio between the announcements. A document plays it once and asks again; a command plays it until the
+   *  next one. */
+  waitingAudio: string;
+  /** URL at which a document asks again. */
+  askUrl: string;
+  /** URL for later events of this call, where a command sets one. */
+  statusUrl: string;
+}
+
+/** A call without media of ours that goes to another number, or ends. */
+export interface ForwardRequest {
+  runId: string;
+  callId: string;
+  isAnswered: boolean;
+  /** In the provider's format, as the number that is shown to the destination. */
+  to: string;
+  callerId: string;
+  ringS: number;
+  /** URL for the result at the destination, if the provider reports it. */
+  resultUrl: string;
 }
 
 /** How a call is connected or refused. */
@@ -293,6 +332,12 @@ export interface ProviderWebhook {
   parse(request: ProviderRequest): ProviderEvent;
   /** Connects the call to our media socket. */
   answer(request: AnswerRequest): CallAction;
+  /** Lets the caller wait. */
+  wait(request: WaitRequest): CallAction;
+  /** Connects the caller with another number; the call ends with that leg. Throws PROVIDER_DESTINATION. */
+  forward(request: ForwardRequest): CallAction;
+  /** Ends an answered call with these words. */
+  dismiss(callId: string, words: string): CallAction;
   /** Refuses the call. `callId` is null if the request has none. */
   reject(reason: RejectReason, callId: string | null): CallAction;
   /** The empty success reply to an event. */

@@ -18,7 +18,7 @@ import type { TelnyxConfig } from './config.ts';
 import { clientState, SILENCE_WHEN_IDLE, streamSettings } from './stream-settings.ts';
 
 /** Telnyx' own limits, in seconds. */
-const RING_S = { min: 5, max: 600 };
+export const RING_S = { min: 5, max: 600 };
 const CALL_S_MIN = 30;
 export const TELNYX_CALL_S_MAX = 14_400;
 /** Characters of a digest that stands for a URL. */
@@ -75,11 +75,16 @@ export function createTelnyxControl(client: TelnyxClient): ProviderControl {
         const reason = 'neither a number with its country code nor a SIP address';
         throw new GatewayError('PROVIDER_DESTINATION', { provider: 'telnyx', reason });
       }
-      const { to, callerId: from, resultUrl } = target;
+      const { to, callerId: from, digits, resultUrl } = target;
+      // The transfer has no keys: the report of the answer returns them (webhook.ts).
+      const transferId = resultUrl?.split('/').at(-1);
+      const keys = digits !== undefined &&
+        transferId !== undefined && { target_leg_client_state: clientState(transferId, digits) };
       const body = {
         to,
         from,
         timeout_secs: within(target.ringS, RING_S),
+        ...keys,
         // From here on for both legs.
         ...(resultUrl !== undefined && { webhook_url: resultUrl, webhook_url_method: 'POST' }),
       };
@@ -148,9 +153,13 @@ export async function connectCall(
   request: AnswerRequest,
   { credentials, signal }: { credentials: ProviderCredentials; signal: AbortSignal },
 ): Promise<void> {
-  const { callId, runId, isAnswered, mediaUrl, statusUrl, resumption } = request;
+  const { callId, runId, isAnswered, isWaiting, mediaUrl, statusUrl, resumption } = request;
   const streamId = resumption === undefined ? `stream-${callId}` : `stream-${callId}-${resumption}`;
   const settings = { ...streamSettings(mediaUrl), client_state: clientState(runId) };
+  if (isWaiting) {
+    // Telnyx refuses it for a call without audio.
+    await client.send(credentials, command(callId, 'playback_stop', { stop: 'all' }), signal);
+  }
   const wanted = isAnswered
     ? command(callId, 'streaming_start', { ...settings, command_id: streamId }, 'answer')
     : command(
@@ -223,7 +232,7 @@ function dialCommandId({ runId, statusUrl }: DialRequest): string {
   return `dial-${runId}-${url}`;
 }
 
-function command(
+export function command(
   callId: string,
   name: string,
   body: Record<string, unknown>,
@@ -234,6 +243,6 @@ function command(
   return { action, method: 'POST', path, body, repeatable: true };
 }
 
-function within(seconds: number, { min, max }: { min: number; max: number }): number {
+export function within(seconds: number, { min, max }: { min: number; max: number }): number {
   return Math.min(max, Math.max(min, Math.round(seconds)));
 }

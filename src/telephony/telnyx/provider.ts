@@ -29,6 +29,7 @@ export const telnyxProvider = defineProvider({
     digitsIn: true,
     answeringMachine: true,
     transfer: ['cold', 'warm'],
+    transferDigits: true,
     transferAwaits: 'acceptance',
     callS: { max: TELNYX_CALL_S_MAX },
   },

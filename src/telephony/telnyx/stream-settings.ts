@@ -16,12 +16,22 @@ export function streamSettings(mediaUrl: string): Record<string, unknown> {
 /** Setting with which Telnyx sends silence while we send nothing, for a call without other audio. */
 export const SILENCE_WHEN_IDLE = { send_silence_when_idle: true };
 
-/** State that Telnyx returns with each event of the call. */
-export function clientState(runId: string): string {
-  return Buffer.from(runId).toString('base64');
+/** State that Telnyx returns with each event of the call. `digits`: keys to press once it has answered. */
+export function clientState(id: string, digits?: string): string {
+  return Buffer.from(digits === undefined ? id : `${id} ${digits}`).toString('base64');
 }
 
 /** Id of the run or transfer in a client state of ours. */
 export function idIn(state: string): string {
-  return Buffer.from(state, 'base64').toString();
+  return partsOf(state)[0] ?? '';
+}
+
+/** Keys in a client state of ours; undefined if it has none. */
+export function digitsIn(state: string): string | undefined {
+  const [, digits] = partsOf(state);
+  return digits !== undefined && /^[\d*#A-Dw]{1,100}$/.test(digits) ? digits : undefined;
+}
+
+function partsOf(state: string): string[] {
+  return Buffer.from(state, 'base64').toString().split(' ', 2);
 }

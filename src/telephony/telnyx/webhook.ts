@@ -8,6 +8,7 @@ import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
 import { runOfId } from '../../model/transfer-id.ts';
 import { isObject } from '../../std/json.ts';
+import { dialable } from '../provider/forward-target.ts';
 import type {
   ProviderEvent,
   ProviderRequest,
@@ -17,7 +18,8 @@ import type {
 import type { ProviderCredentials } from '../provider/terms.ts';
 import type { TelnyxClient } from './client.ts';
 import { connectCall, rejectCall } from './control.ts';
-import { idIn } from './stream-settings.ts';
+import { digitsIn, idIn } from './stream-settings.ts';
+import { dismissCall, forwardCall, letWait } from './waiting.ts';
 
 /** Limits of a webhook's fields and characters stored with the run. Telnyx sends about 25 short fields. */
 const RAW_FIELDS_MAX = 100;
@@ -95,6 +97,22 @@ export function createTelnyxWebhook(client: TelnyxClient): ProviderWebhook {
           rejectCall(client, { callId, reason }, { credentials, signal }),
       };
     },
+    wait: (request) => ({
+      reply: OK,
+      command: (credentials, signal) => letWait(client, request, { credentials, signal }),
+    }),
+    forward: (request) => {
+      const target = dialable('telnyx', request);
+      return {
+        reply: OK,
+        command: (credentials, signal) => forwardCall(client, target, { credentials, signal }),
+      };
+    },
+    dismiss: (callId, words) => ({
+      reply: OK,
+      command: (credentials, signal) =>
+        dismissCall(client, { callId, words }, { credentials, signal }),
+    }),
     acknowledge: () => OK,
   };
 }
@@ -134,6 +152,7 @@ function parse(request: ProviderRequest): ProviderEvent {
       kind: 'status',
       callId,
       status,
+      digits: type === 'call.answered' ? digitsIn(shown(payload['client_state'])) : undefined,
       providerStatus: type === 'call.hangup' ? `${type} ${shown(payload['hangup_cause'])}` : type,
       sequence: timeOf(event),
       durationS: null,

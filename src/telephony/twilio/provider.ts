@@ -30,6 +30,7 @@ export const twilioProvider = defineProvider({
     digitsIn: true,
     answeringMachine: true,
     transfer: ['cold', 'warm'],
+    transferDigits: true,
     transferAwaits: 'acceptance',
     callS: { max: TWILIO_CALL_S_MAX },
     answerMsMax: 12_000, // It waits for 15 s.

@@ -5,12 +5,16 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { CallStatus } from '../../model/provider.ts';
+import { dialable } from '../provider/forward-target.ts';
 import type { ProviderEvent, ProviderRequest, ProviderWebhook } from '../provider/provider.ts';
 import type { ProviderCredentials } from '../provider/terms.ts';
 import {
+  dialDocument,
+  dismissDocument,
   hangUpDocument,
   rejectDocument,
   streamDocument,
+  waitDocument,
   xmlReply,
 } from '../twiml/twiml-documents.ts';
 
@@ -53,6 +57,9 @@ export const twilioWebhook: ProviderWebhook = {
   parse,
   answer: ({ mediaUrl, resumeUrl }) => ({ reply: xmlReply(streamDocument(mediaUrl, resumeUrl)) }),
   endAfterMedia: () => xmlReply(hangUpDocument()),
+  wait: (request) => ({ reply: xmlReply(waitDocument(request)) }),
+  forward: (request) => ({ reply: xmlReply(dialDocument(dialable('twilio', request))) }),
+  dismiss: (_callId, words) => ({ reply: xmlReply(dismissDocument(words)) }),
   reject: (reason) => ({ reply: xmlReply(rejectDocument(reason)) }),
   acknowledge: () => ({
     status: 200,

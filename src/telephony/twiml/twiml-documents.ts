@@ -2,7 +2,7 @@
 // twilio.com/docs/voice/twiml
 
 import assert from 'node:assert';
-import type { WebhookReply } from '../provider/provider.ts';
+import type { WaitRequest, WebhookReply } from '../provider/provider.ts';
 import type { RejectReason } from '../provider/terms.ts';
 import { escapeXml } from '../provider/xml.ts';
 
@@ -19,6 +19,31 @@ export function streamDocument(mediaUrl: string, resumeUrl?: string): string {
       ? '<Hangup/>'
       : `<Redirect method="POST">${escapeXml(resumeUrl)}</Redirect>`;
   return document(`<Connect><Stream url="${escapeXml(mediaUrl)}"/></Connect>${after}`);
+}
+
+/** Lets the caller wait: plays the announcement and the audio, then asks again. */
+export function waitDocument({
+  announcement,
+  waitingAudio,
+  askUrl,
+}: Pick<WaitRequest, 'announcement' | 'waitingAudio' | 'askUrl'>): string {
+  const said =
+    announcement === undefined
+      ? ''
+      : announcement.audio === null
+        ? `<Say>${escapeXml(announcement.words)}</Say>`
+        : playVerb(announcement.audio);
+  const ask = `<Redirect method="POST">${escapeXml(askUrl)}</Redirect>`;
+  return document(`${said}${playVerb(waitingAudio)}${ask}`);
+}
+
+function playVerb(url: string): string {
+  return `<Play>${escapeXml(url)}</Play>`;
+}
+
+/** Ends the call with these words. */
+export function dismissDocument(words: string): string {
+  return document(`<Say>${escapeXml(words)}</Say><Hangup/>`);
 }
 
 /** Ends the call. */
@@ -59,19 +84,22 @@ export interface DialTarget {
   to: string;
   callerId: string;
   ringS: number;
+  /** Keys to press after the answer; `w` is half a second. */
+  digits?: string | undefined;
   /** URL for the progress of the new leg. */
   resultUrl?: string | undefined;
 }
 
 /** Transfers the caller to `to`; the call ends with that leg. */
-export function dialDocument({ to, callerId, ringS, resultUrl }: DialTarget): string {
+export function dialDocument({ to, callerId, ringS, digits, resultUrl }: DialTarget): string {
   const noun = /^sips?:/i.test(to) ? 'Sip' : 'Number';
   const attributes = `callerId="${escapeXml(callerId)}" timeout="${Math.round(ringS)}"`;
   const report =
     resultUrl === undefined
       ? ''
       : ` statusCallback="${escapeXml(resultUrl)}" statusCallbackEvent="ringing answered completed"`;
+  const keys = digits === undefined ? '' : ` sendDigits="${escapeXml(digits)}"`;
   return document(
-    `<Dial ${attributes}><${noun}${report}>${escapeXml(to)}</${noun}></Dial><Hangup/>`,
+    `<Dial ${attributes}><${noun}${keys}${report}>${escapeXml(to)}</${noun}></Dial><Hangup/>`,
   );
 }

@@ -28,6 +28,7 @@ export const vobizProvider = defineProvider({
     digitsIn: false, // Not documented; signalled keys are accepted nevertheless.
     answeringMachine: false, // Its result could not be confirmed.
     transfer: ['cold', 'warm'],
+    transferDigits: true,
     transferAwaits: 'acceptance',
     callS: { max: VOBIZ_CALL_S_MAX },
   },

@@ -86,7 +86,11 @@ export function createVonageControl(rest: Rest, clock: Clock): ProviderControl {
       }
       const callerId = target.callerId.replace(/^\+/, '');
       const ringS = within(target.ringS, RING_S_MAX);
-      const ncco = dialDocument({ to, callerId, ringS, resultUrl: target.resultUrl });
+      const { digits, resultUrl } = target;
+      if (digits !== undefined && isSip(to)) {
+        throw new GatewayError('TRANSFER_DIGITS_UNSUPPORTED', { provider: 'vonage to SIP' });
+      }
+      const ncco = dialDocument({ to, callerId, ringS, digits, resultUrl });
       const wanted = redirection('transfer', callId, ncco);
       answerOf(await client.send(credentials, wanted, signal), wanted, z.unknown());
     },

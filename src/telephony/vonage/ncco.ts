@@ -2,7 +2,7 @@
 // action. No action hangs up or plays a busy tone: a document has at least one action, and the call ends with the last
 // one. Source: developer.vonage.com/en/voice/voice-api/ncco-reference
 
-import type { AnswerRequest } from '../provider/provider.ts';
+import type { AnswerRequest, WaitRequest } from '../provider/provider.ts';
 
 /** Samples per second of the media socket, both ways, as on a telephone line. */
 const RATE_HZ = 8_000;
@@ -28,6 +28,27 @@ export function mediaDocument(
   return [connect, { ...ask, eventMethod: 'POST' }];
 }
 
+/** Lets the caller wait: plays the announcement and the audio, then asks again. */
+export function waitDocument({
+  callId,
+  announcement,
+  waitingAudio,
+  askUrl,
+}: Pick<WaitRequest, 'callId' | 'announcement' | 'waitingAudio' | 'askUrl'>): Ncco {
+  const said =
+    announcement === undefined
+      ? []
+      : announcement.audio === null
+        ? sayDocument(announcement.words)
+        : [{ action: 'stream', streamUrl: [announcement.audio] }];
+  const ask = { action: 'notify', payload: { call_uuid: callId }, eventUrl: [askUrl] };
+  return [
+    ...said,
+    { action: 'stream', streamUrl: [waitingAudio] },
+    { ...ask, eventMethod: 'POST' },
+  ];
+}
+
 export function sayDocument(sentence: string): Ncco {
   return [{ action: 'talk', text: sentence }];
 }
@@ -37,11 +58,15 @@ export function dialDocument(target: {
   to: string;
   callerId: string;
   ringS: number;
+  /** Keys to press after the answer; `w` is half a second. For a number only. */
+  digits?: string | undefined;
   /** URL for events of the new leg. Default: that of the call. */
   resultUrl?: string | undefined;
 }): Ncco {
-  const { to, callerId, ringS, resultUrl } = target;
-  const endpoint = isSip(to) ? { type: 'sip', uri: to } : { type: 'phone', number: to };
+  const { to, callerId, ringS, digits, resultUrl } = target;
+  // `p` is Vonage's pause of half a second.
+  const keys = digits !== undefined && { dtmfAnswer: digits.replaceAll('w', 'p') };
+  const endpoint = isSip(to) ? { type: 'sip', uri: to } : { type: 'phone', number: to, ...keys };
   const report = resultUrl !== undefined && { eventUrl: [resultUrl], eventMethod: 'POST' };
   return [{ action: 'connect', from: callerId, timeout: ringS, endpoint: [endpoint], ...report }];
 }

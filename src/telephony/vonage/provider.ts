@@ -39,6 +39,7 @@ export const vonageProvider = defineProvider({
     // Detection in the audio costs nothing more, and needs no event that may be late.
     answeringMachine: false,
     transfer: ['cold', 'warm'],
+    transferDigits: true,
     transferAwaits: 'acceptance',
     callS: { max: VONAGE_CALL_S_MAX },
     callsPerSecond: 3,

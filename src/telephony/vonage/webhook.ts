@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import { isObject } from '../../std/json.ts';
+import { dialable } from '../provider/forward-target.ts';
 import type {
   CallAction,
   ProviderEvent,
@@ -14,7 +15,7 @@ import type {
 } from '../provider/provider.ts';
 import type { RejectReason } from '../provider/terms.ts';
 import { VONAGE_CALL_S_MAX } from './control.ts';
-import { mediaDocument, type Ncco, sayDocument } from './ncco.ts';
+import { dialDocument, mediaDocument, type Ncco, sayDocument, waitDocument } from './ncco.ts';
 import { secondsOf, statusOf } from './statuses.ts';
 import { claimsOf, isSigned } from './tokens.ts';
 
@@ -61,6 +62,13 @@ export const vonageWebhook: ProviderWebhook = {
   answer: (request) => ncco(mediaDocument(request, VONAGE_CALL_S_MAX)),
   // The call ends with its document, which has no action left.
   endAfterMedia: () => ncco([]).reply,
+  wait: (request) => ncco(waitDocument(request)),
+  forward(request) {
+    const { to, callerId, ringS, resultUrl } = dialable('vonage', request);
+    const digits = { to: to.replace(/^\+/, ''), callerId: callerId.replace(/^\+/, '') };
+    return ncco(dialDocument({ ...digits, ringS, resultUrl }));
+  },
+  dismiss: (_callId, words) => ncco(sayDocument(words)),
   reject: (reason) => ncco(sayDocument(sentences[reason])),
   acknowledge: () => ({ status: 200, contentType: 'application/json', body: '{"status":"ok"}' }),
 };

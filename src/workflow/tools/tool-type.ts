@@ -61,6 +61,8 @@ export interface DigitCollection {
 export interface TransferSteps {
   /** Seconds for which the destination rings. */
   ringS: number;
+  /** Whether keys are pressed at the destination of a transfer without an announcement. */
+  needsDigits: boolean;
   /** Whether it fails where the provider has no warm transfer. */
   needsWarm: boolean;
   /** Whether a server returns the destination. */
@@ -85,6 +87,9 @@ export interface TransferAnnouncement {
   refuseKey: string;
   /** Seconds to press a key after the text. */
   decisionS: number;
+  /** Set if the destination is a queue: seconds within which a person takes the call by a key. The text is repeated
+   *  meanwhile. */
+  queueS?: number | undefined;
   callerHears: 'music' | 'ringback';
   /** Whether the transfer fails with a provider that cannot announce it. If not, both are connected at once. */
   isRequired: boolean;

@@ -2,6 +2,7 @@
 // a value of the call selects. Source: contract §10.1, §8.7.
 
 import { z } from 'zod';
+import { POST_DIAL_MAX, splitDestination, withDigits } from '../../model/post-dial-digits.ts';
 import { isObject } from '../../std/json.ts';
 import { render, valueAtPath } from '../variables/template.ts';
 import { soleFunction } from './function-name.ts';
@@ -135,6 +136,15 @@ const warm = z.object({
   timeout: orElse(z.int().min(5).max(60), 15).describe(
     'Seconds to press a key after the message, 5 to 60. Default: 15.',
   ),
+  queue_timeout: z
+    .int()
+    .min(10)
+    .max(1_800)
+    .nullable()
+    .default(null)
+    .describe(
+      'Set if the destination is a call queue: seconds until a person in it presses a key, 10 to 1,800, in place of `timeout` and the ring time. The message is repeated meanwhile, and `accept` must be `key`. Null: no queue.',
+    ),
   caller_hears: orElse(z.enum(['music', 'ringback']), 'music').describe(
     'What the caller hears meanwhile. Default: `music`.',
   ),
@@ -151,6 +161,14 @@ const transferConfig = z
     destination: orElse(destination, '').describe(
       'With `static`: a telephone number with `+` and country code, a SIP URI, or over a PBX an extension; at most 500 characters, with template variables.',
     ),
+    post_dial_digits: z
+      .string()
+      .max(POST_DIAL_MAX)
+      .nullable()
+      .default(null)
+      .describe(
+        'Keys pressed after the destination has answered, such as an extension: `0-9*#A-D`, `,` for two seconds and `w` for half a second of pause, with template variables; at most 60. Also after a comma in the destination: `+4930123456,,204#`. Not added to the destination of a resolver.',
+      ),
     ...messageFields,
     timeout: orElse(z.int().min(5).max(120), 30).describe(
       'Seconds for which the destination rings, 5 to 120. Default: 30.',
@@ -169,6 +187,10 @@ const transferConfig = z
       .describe(
         'Announces the caller to the destination before both are connected. Null: they are connected at once.',
       ),
+  })
+  .refine(({ warm }) => warm === null || warm.queue_timeout === null || warm.accept === 'key', {
+    path: ['warm', 'accept'],
+    error: 'a queue needs `key`: it answers before a person does',
   })
   .refine((config) => config.destination_source !== 'dynamic' || config.resolver !== null, {
     path: ['resolver'],
@@ -208,7 +230,8 @@ export function wrongDestinations(definition: unknown): (string | number)[][] {
 }
 
 function isDestination(text: string): boolean {
-  return text === '' || text.includes('{{') || DESTINATION.test(text);
+  const { address } = splitDestination(text);
+  return text === '' || text.includes('{{') || DESTINATION.test(address);
 }
 
 const transferDefinition = z.object({ type: z.literal('transfer_call'), config: transferConfig });
@@ -227,6 +250,7 @@ export const transferCallTool = defineTool({
     transfer: {
       ringS: settings.timeout,
       needsWarm: settings.warm?.if_unsupported === 'fail',
+      needsDigits: hasDigits(settings) && settings.warm === null,
       asksServer: settings.destination_source === 'dynamic',
       waitMessage: waitMessageOf(settings),
       resolverRequest: (given, context) => resolverRequest(settings, given, context),
@@ -249,12 +273,25 @@ function parametersOf(config: TransferCallConfig): ToolParameter[] {
   return [...config.parameters, ...asked.filter(({ name }) => !own.has(name))];
 }
 
+/** Whether a fixed destination has keys that are pressed after its answer. */
+function hasDigits({ destination, post_dial_digits: digits }: TransferCallConfig): boolean {
+  return (digits ?? '') !== '' || splitDestination(destination).digits !== '';
+}
+
 /** The destination without a server; empty if there is none, and for dynamic destinations. */
 function knownDestination(
-  { destination_source: source, destination, context_mapping: mapping }: TransferCallConfig,
+  {
+    destination_source: source,
+    destination,
+    post_dial_digits: digits,
+    context_mapping: mapping,
+  }: TransferCallConfig,
   { values, now }: ToolContext,
 ): string {
-  const rendered = (template: string): string => render(template, values, { now }).trim();
+  const rendered = (template: string): string => {
+    const known = render(template, values, { now }).trim();
+    return withDigits(known, render(digits ?? '', values, { now }).trim());
+  };
   if (source !== 'context_mapping' || mapping === null) return rendered(destination);
   for (const { context_path: path, routes } of mapping.rules) {
     const value = normal(valueAtPath(values, path));
@@ -275,6 +312,7 @@ function announcementOf(
     accept: warm.accept,
     refuseKey: warm.refuse_key,
     decisionS: warm.timeout,
+    ...(warm.queue_timeout !== null && { queueS: warm.queue_timeout }),
     callerHears: warm.caller_hears,
     isRequired: warm.if_unsupported === 'fail',
   };

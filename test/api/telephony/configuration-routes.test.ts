@@ -44,6 +44,7 @@ describe('creating a telephony configuration', () => {
       inactive_since: null,
       inactive_reason: null,
       calls_per_second: null,
+      overflow: null,
       credentials: {
         ari_endpoint: 'http://10.0.0.5:8088',
         app_name: 'gw',
@@ -80,6 +81,23 @@ describe('creating a telephony configuration', () => {
       name: 'x',
       calls_per_second: null,
     });
+  });
+
+  it('takes what becomes of calls without a place, keeps it, and drops it for null', async () => {
+    const made = await create({ overflow: { mode: 'wait', callers_max: 5 } });
+    expect(made.overflow).toMatchObject({
+      mode: 'wait',
+      callers_max: 5,
+      wait_seconds_max: 300,
+      otherwise: 'busy',
+    });
+    const one = `${ROOT}/${made.id}`;
+    expect((await ok('PUT', one, { name: 'x' })).overflow).toMatchObject({ callers_max: 5 });
+    expect((await ok('PUT', one, { overflow: null })).overflow).toBeNull();
+    const body = { overflow: { mode: 'fallback' } };
+    const [status, detail] = await refusal('PUT', one, { body });
+    expect(status).toBe(422);
+    expect(JSON.stringify(detail)).toContain('fallback_number');
   });
 
   it('says what is left to do before calls can go out', async () => {
@@ -196,6 +214,7 @@ describe('telephony configurations', () => {
           inactive_since: null,
           inactive_reason: null,
           calls_per_second: null,
+          overflow: null,
           phone_number_count: 0,
           is_ready_for_outbound: false,
           outbound_blocked_reason: expect.any(String),

@@ -30,6 +30,19 @@ describe("a provider's webhook", () => {
     });
   });
 
+  it('that asks about a waiting call goes to the calls, and the sound for it needs no key', async () => {
+    await post('twilio/wait/7');
+    expect(served.callService.taken[0]).toMatchObject({
+      what: 'wait',
+      id: '7',
+      provider: 'twilio',
+    });
+    const path = '/api/v1/telephony/waiting-sound.wav';
+    const sound = await call('GET', path, { key: null });
+    expect([sound.status, sound.headers['content-type']]).toEqual([200, 'audio/wav']);
+    expect(sound.text.startsWith('RIFF')).toBe(true);
+  });
+
   it('may be JSON', async () => {
     const body = '{"data": {"record_type":"event"}}';
     await post('inbound/run', { body, headers: { 'content-type': 'application/json' } });

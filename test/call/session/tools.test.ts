@@ -308,6 +308,19 @@ describe('a transfer', () => {
     expect(harness.rest.asked.filter(({ body }) => body.startsWith('Twiml='))).toEqual([]);
   });
 
+  it.each([
+    [{ destination: '+14155550199,,204#' }, 'wwwwwwww204#'],
+    [{ post_dial_digits: '204#' }, 'wwww204#'],
+  ])('with %j has the provider press the keys after the answer', async (more, keys) => {
+    const { harness } = await withModel([asks], transferTool(more));
+    const sent = () =>
+      harness.rest.asked.map(({ body }) => new URLSearchParams(body).get('Twiml') ?? '');
+    await harness.passThrough(() => sent().some((text) => text.includes('<Dial')));
+    expect(sent().join('')).toMatch(
+      new RegExp(`<Number sendDigits="${keys}"[^>]*>\\+14155550199</Number>`),
+    );
+  });
+
   it('that ends the media before the provider has answered is no hang-up', async () => {
     const { harness } = at;
     const answer = deferred();

@@ -122,6 +122,24 @@ describe('a destination that accepts calls by a key', () => {
     expect(outcome).toMatchObject({ code: 'TRANSFER_DECLINED' });
   });
 
+  it('that is a queue is spoken to until a person takes the call, for longer than a person may think', async () => {
+    await begin({ ...BY_KEY, queueS: 120 });
+    await pass(100_000);
+    expect(outcome).toBeUndefined();
+    expect(tts.asked.length).toBeGreaterThan(10);
+    stream.key('1');
+    await settle();
+    expect(outcome).toBe('taken');
+  });
+
+  it('that is a queue in which nobody takes the call gives it back after its own time', async () => {
+    await begin({ ...BY_KEY, queueS: 60 });
+    await pass(59_900);
+    expect(outcome).toBeUndefined();
+    await pass(200);
+    expect(outcome).toMatchObject({ code: 'TRANSFER_QUEUE' });
+  });
+
   it('says something, and is spoken to all the same', async () => {
     await begin(BY_KEY);
     stream.line = 'voice';

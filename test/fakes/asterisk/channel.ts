@@ -101,6 +101,10 @@ export class Channel {
   stopSilence: (() => void) | null = null;
   /** Its telephone has put the call on hold: it sends nothing, and the others hear music. */
   isHolding = false;
+  /** Class of the music on hold that it hears; null: none. */
+  music: string | null = null;
+  /** Sounds that were played to it, oldest first. */
+  readonly sounds: string[] = [];
   line: Line = deadLine;
   /** Takes back TIMEOUT(absolute). */
   unlimit: () => void = () => undefined;

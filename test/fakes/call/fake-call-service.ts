@@ -8,7 +8,7 @@ import type { Run } from '../../../src/model/run.ts';
 import type { ProviderRequest, WebhookReply } from '../../../src/telephony/provider/provider.ts';
 
 interface Taken {
-  what: 'inbound' | 'answer' | 'resume' | 'event' | 'account-event';
+  what: 'inbound' | 'answer' | 'resume' | 'wait' | 'event' | 'account-event';
   /** The workflow of the deprecated inbound route, else the run. */
   id: string | null;
   provider: string | null;
@@ -101,6 +101,10 @@ export class FakeCallService implements CallService {
 
   resume(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {
     return this.#take({ what: 'resume', id: runId, provider, request });
+  }
+
+  wait(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {
+    return this.#take({ what: 'wait', id: runId, provider, request });
   }
 
   event(provider: string, runId: string, request: ProviderRequest): Promise<WebhookReply> {

@@ -6,12 +6,14 @@ import type { CallStatus } from '../../../src/model/provider.ts';
 import type { Clock } from '../../../src/std/clock.ts';
 import type { MediaSession } from '../../../src/telephony/provider/media-session.ts';
 import type {
+  ForwardTarget,
   Pbx,
   PbxAccount,
   PbxConnection,
   PbxListener,
   PbxShare,
   PbxState,
+  WaitingSound,
 } from '../../../src/telephony/provider/pbx.ts';
 import type {
   DialRequest,
@@ -163,6 +165,10 @@ export class FakeConnection implements PbxConnection {
   readonly rung: string[] = [];
   readonly refused: { callId: string; reason: RejectReason }[] = [];
   readonly opened: string[] = [];
+  readonly holds: ({ callId: string } & WaitingSound)[] = [];
+  readonly forwards: ({ callId: string } & ForwardTarget)[] = [];
+  /** What becomes of a forwarded call. */
+  onForward: () => Promise<void> = () => Promise.resolve();
   readonly admitted: string[] = [];
   readonly media = new Map<string, FarMedia>();
   isClosed = false;
@@ -203,6 +209,16 @@ export class FakeConnection implements PbxConnection {
     return farSession(far, { clock: this.#clock, protocol: withSuspensions(), onAttach });
   }
 
+  hold(callId: string, sound: WaitingSound): Promise<void> {
+    this.holds.push({ callId, ...sound });
+    return Promise.resolve();
+  }
+
+  async forward(callId: string, target: ForwardTarget): Promise<void> {
+    this.forwards.push({ callId, ...target });
+    await this.onForward();
+  }
+
   refuse(callId: string, reason: RejectReason): Promise<void> {
     this.refused.push({ callId, reason });
     return Promise.resolve();
@@ -234,6 +250,11 @@ export class FakeConnection implements PbxConnection {
 
   connecting(): void {
     this.#become({ kind: 'connecting' });
+  }
+
+  /** A call that another process had answered, which is gone. */
+  left(callId: string, to: string, from = '+14155550100'): void {
+    this.#listener.onInbound({ callId, from, to, isBack: false, isLeft: true, raw: { exten: to } });
   }
 
   inbound(callId: string, to: string, from = '+14155550100'): void {

@@ -123,6 +123,10 @@ function failureWords(reason: TransferFailure): string {
       return 'The destination is busy.';
     case 'no_answer':
       return 'The destination does not answer.';
+    case 'queue_timeout':
+      return 'Nobody in the queue took the call in time.';
+    case 'provider_does_not_support_digits':
+      return 'This line cannot press the keys of an extension at the destination.';
     case 'answering_machine':
       return 'An answering machine took the call at the destination.';
     case 'call_failed':

@@ -4,12 +4,12 @@
 import { codeOf, type GatewayError } from '../../../errors/gateway-error.ts';
 import type { Log } from '../../../log.ts';
 import { callsRefused, webhooks } from '../../../metrics/metrics.ts';
+import type { OverflowPolicy } from '../../../model/overflow.ts';
 import { isTerminal } from '../../../model/provider.ts';
 import type { PhoneNumber, TelephonyConfiguration } from '../../../model/telephony.ts';
 import type { WorkflowVersion } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import type { Random } from '../../../std/random.ts';
-import type { StartedRun } from '../../../store/runs/run-insertion.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CalledNumber } from '../../../store/telephony/phone-numbers.ts';
 import { normalizeAddress } from '../../../telephony/provider/phone-address.ts';
@@ -23,6 +23,8 @@ import {
 import type { ProviderCredentials } from '../../../telephony/provider/terms.ts';
 import type { ConnectServices } from '../../media/connect-services.ts';
 import { StoreWait } from '../store-wait.ts';
+import { DUE_MS, type HostedWaits } from '../waiting/hosted-waits.ts';
+import { type Joined, overflowOf } from '../waiting-line.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 
 type InboundCall = Extract<ProviderEvent, { kind: 'inbound-call' }>;
@@ -39,6 +41,8 @@ interface Inbound {
   request: ProviderRequest;
   event: InboundCall;
   workflowId: string | null;
+  /** Why this process takes no call now. */
+  refusal: GatewayError | undefined;
   wait: StoreWait;
 }
 
@@ -46,6 +50,7 @@ export interface InboundWebhooksDeps {
   store: Pick<Store, 'telephony'>;
   providers: { readonly hosted: readonly HostedProvider[] };
   runs: InboundRuns;
+  waits: Pick<HostedWaits, 'begin'>;
   connect: Pick<
     ConnectServices,
     'registry' | 'watchdog' | 'preparation' | 'actions' | 'verifier' | 'confirmation'
@@ -62,8 +67,13 @@ export class InboundWebhooks {
     this.#deps = deps;
   }
 
-  /** Answers the webhook. `workflowId` comes from the deprecated route, where the URL selects the agent. */
-  async answer(request: ProviderRequest, workflowId: string | null): Promise<WebhookReply> {
+  /** Answers the webhook. `workflowId` comes from the deprecated route, where the URL selects the agent. `refusal`: why
+   *  this process takes no call now; a call that may not wait is refused with it. */
+  async answer(
+    request: ProviderRequest,
+    workflowId: string | null,
+    refusal?: GatewayError,
+  ): Promise<WebhookReply> {
     const provider = recognisedBy(this.#deps.providers.hosted, request);
     if (provider === undefined) {
       webhooks.inc({ provider: 'unknown', result: 'unrecognised' });
@@ -76,13 +86,14 @@ export class InboundWebhooks {
       if (event.kind !== 'inbound-call') return provider.webhook.acknowledge();
       proven.callId = event.callId;
       const wait = new StoreWait(this.#deps, provider);
-      const inbound = { provider, request, event, workflowId, wait };
+      const inbound = { provider, request, event, workflowId, refusal, wait };
       const found = await wait.repeat(() => this.#findVerified(inbound));
       if (found.isVerified) proven.credentials = found.configuration.credentials;
       const reply = await this.#connect(inbound, found);
       webhooks.inc({ provider: provider.name, result: 'answered' });
       return reply;
     } catch (error) {
+      if (refusal !== undefined && error === refusal) return this.refuse(request, refusal);
       const reason = reasonOf(error);
       webhooks.inc({ provider: provider.name, result: reason });
       callsRefused.inc({ code: codeOf(error) ?? reason });
@@ -113,11 +124,15 @@ export class InboundWebhooks {
       this.#deps.runs.agent(configuration, agentId, ofNumber),
     );
     if (!isVerified) throw new Refusal('signature');
+    const policy = overflowOf(configuration, number);
+    // Before the webhook counts as used: another gateway may take it.
+    if (inbound.refusal !== undefined && policy === undefined) throw inbound.refusal;
     await wait.repeat(() => verifier.refuseReplay(provider, request));
     await this.#confirm(inbound, configuration);
-    const { run, isNew } = await wait.repeat(() =>
-      this.#createRun({ configuration, number, version, inbound }),
+    const { run, isNew, isWaiting } = await wait.repeat(() =>
+      this.#createRun({ configuration, number, version, inbound, policy }),
     );
+    if (isWaiting) return this.#deps.waits.begin({ run, configuration, provider });
     if (run.state !== 'initialized' || registry.connected(run.id)) {
       // The webhook is a late repetition: a command would end the connected call.
       if (provider.capabilities.answerStyle === 'command') return provider.webhook.acknowledge();
@@ -170,9 +185,10 @@ export class InboundWebhooks {
     number: PhoneNumber;
     version: WorkflowVersion;
     inbound: Inbound;
-  }): Promise<StartedRun> {
-    const { configuration, number, version, inbound } = found;
-    const { provider, event } = inbound;
+    policy: OverflowPolicy | undefined;
+  }): Promise<Joined> {
+    const { configuration, number, version, inbound, policy } = found;
+    const { provider, event, refusal } = inbound;
     const { callId, accountId, from, raw } = event;
     const { addressNormalized: whole } = number;
     // Transfers show the called number, which needs the country code that the provider omitted.
@@ -180,7 +196,11 @@ export class InboundWebhooks {
     const digits = String(this.#deps.random.integer(100_000_000)).padStart(8, '0');
     const name = `WR-TEL-IN-${digits}`;
     const call = { callId, accountId, from, to, raw };
-    return this.#deps.runs.create({ ...call, name, configuration, version, provider });
+    const dueMs = provider.capabilities.answerStyle === 'command' ? DUE_MS : null;
+    return this.#deps.runs.createOrWait(
+      { ...call, name, configuration, version, provider },
+      { policy, dueMs, refusal },
+    );
   }
 
   refuse(request: ProviderRequest, refusal: GatewayError): WebhookReply {

@@ -29,6 +29,8 @@ interface LeftPbxCallsOptions {
   configuration: () => TelephonyConfiguration;
   provider: PbxProvider;
   connection: () => PbxConnection;
+  /** Goes on with a caller who waited for a place. False if the call does not wait. */
+  waitAgain(callId: string, run: Run): Promise<boolean>;
 }
 
 export class LeftPbxCalls {
@@ -47,6 +49,7 @@ export class LeftPbxCalls {
       const { id } = this.#options.configuration();
       const run = await store.runs.findByProviderCall(id, callId);
       if (run?.state === 'running') return await this.goOn(callId, run, { ended });
+      if (run?.state === 'initialized' && (await this.#options.waitAgain(callId, run))) return;
       log.warn({ callId, state: run?.state }, 'answered call that does not talk hung up');
     } catch (error) {
       log.error({ err: error, callId }, 'run of an answered call not found');

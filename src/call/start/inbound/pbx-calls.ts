@@ -6,7 +6,7 @@ import type { Log } from '../../../log.ts';
 import { callsRefused, pbxCalls } from '../../../metrics/metrics.ts';
 import { isTerminal } from '../../../model/provider.ts';
 import type { Run } from '../../../model/run.ts';
-import type { TelephonyConfiguration } from '../../../model/telephony.ts';
+import type { PhoneNumber, TelephonyConfiguration } from '../../../model/telephony.ts';
 import type { WorkflowVersion } from '../../../model/workflow.ts';
 import type { Clock } from '../../../std/clock.ts';
 import { deadlineSignal } from '../../../std/deadline.ts';
@@ -22,6 +22,8 @@ import type { ProviderHangUp } from '../../end/closing/provider-hang-up.ts';
 import type { UnconnectedCall } from '../../end/closing/unconnected-calls.ts';
 import type { ConnectServices } from '../../media/connect-services.ts';
 import { StoreWait } from '../store-wait.ts';
+import type { PbxWaits } from '../waiting/pbx-waits.ts';
+import { overflowOf } from '../waiting-line.ts';
 import { isLastLeg, isTransferred, lastRunOf, partyOf } from './call-legs.ts';
 import { type InboundRuns, Refusal, reasonOf } from './inbound-run.ts';
 import { type FoundCalls, LeftPbxCalls } from './left-pbx-calls.ts';
@@ -49,6 +51,12 @@ interface OwnCall {
   isLeft?: boolean;
 }
 
+/** A ringing caller, and why this process takes no call now. */
+interface Announced {
+  call: PbxInboundCall;
+  refusal: GatewayError | undefined;
+}
+
 interface Joining {
   gone: AbortSignal;
   /** Whether the call is answered. If not, it rings, and is not abandoned for lack of media. */
@@ -61,6 +69,7 @@ export interface PbxCallsDeps {
   connect: ConnectServices;
   resumptions: FoundCalls;
   hangUps: ProviderHangUp;
+  waits: PbxWaits;
   clock: Clock;
   log: Log;
 }
@@ -86,7 +95,10 @@ export class PbxCalls {
     this.#deps = deps;
     this.#options = options;
     this.#steps = new PerCallQueue(deps.log);
-    this.#left = new LeftPbxCalls(deps, options);
+    this.#left = new LeftPbxCalls(deps, {
+      ...options,
+      waitAgain: (callId, run) => this.#waitAgain(callId, run),
+    });
   }
 
   /** Number of calls in setup. */
@@ -100,12 +112,14 @@ export class PbxCalls {
       return;
     }
     const refusal = this.#options.refusal();
-    if (refusal !== undefined || this.#steps.busy >= CALLS_MAX) {
+    // An overloaded process can still let the caller wait.
+    const isClosed = refusal !== undefined && refusal.code !== 'GATEWAY_OVERLOADED';
+    if (isClosed || this.#steps.busy >= CALLS_MAX) {
       this.#refuse(call.callId, refusal ?? new Refusal('busy'));
       return;
     }
     if (call.isBack) this.#steps.beginAgain(call.callId);
-    this.#steps.enqueue(call.callId, (stepped) => this.#takeInbound(call, stepped));
+    this.#steps.enqueue(call.callId, (stepped) => this.#takeInbound({ call, refusal }, stepped));
   }
 
   earlyMedia(call: OwnCall): void {
@@ -126,21 +140,29 @@ export class PbxCalls {
 
   status(status: PbxStatus): void {
     const isOver = isTerminal(status.status);
-    if (isOver) this.#steps.over(status.callId);
+    if (isOver) {
+      this.#steps.over(status.callId);
+      this.#deps.waits.over(this.#route.configuration.id, status.callId);
+    }
     const take = () => this.#takeStatus(status);
     this.#steps.enqueue(status.callId, isOver ? () => untilStored(this.#deps, take) : take);
   }
 
   // Inbound calls.
 
-  async #takeInbound(call: PbxInboundCall, stepped: QueuedCall): Promise<void> {
+  async #takeInbound({ call, refusal }: Announced, stepped: QueuedCall): Promise<void> {
     const wait = new StoreWait(this.#deps, this.#route.provider);
     try {
-      const run = await wait.repeat(
-        () => this.#runOf(call, stepped.ended),
+      const taken = await wait.repeat(
+        () => this.#runOf({ call, refusal }, stepped.ended),
         () => stepped.ended.aborted,
       );
-      if (run === undefined) return;
+      if (taken === undefined) return;
+      const { run, isWaiting } = taken;
+      if (isWaiting) {
+        if (!stepped.ended.aborted) void this.#waitFor(call.callId, run);
+        return;
+      }
       const ringing = { run, ...this.#route, wait };
       this.#deps.connect.watchdog.watch(ringing);
       this.#connect(call.callId, ringing, stepped);
@@ -149,28 +171,55 @@ export class PbxCalls {
     }
   }
 
-  /** The run of an inbound call; undefined for a repeated report of a current call. Throws Refusal,
-   *  CALL_LIMIT_REACHED. */
-  async #runOf(call: PbxInboundCall, gone: AbortSignal): Promise<Run | undefined> {
+  /** Keeps the caller on the line until a place is free, and connects the call then. Never rejects. */
+  async #waitFor(callId: string, run: Run): Promise<void> {
+    const { store, waits, connect, log } = this.#deps;
+    const { connection } = this.#options;
+    if (!(await waits.wait({ call: { run, ...this.#route }, callId, connection }))) return;
+    try {
+      const admitted = await store.runs.find(run.id);
+      if (admitted?.state !== 'initialized') return;
+      const answered = { run: admitted, ...this.#route };
+      connect.watchdog.watch(answered);
+      this.#steps.enqueue(callId, (stepped) => {
+        this.#connect(callId, answered, stepped);
+        return Promise.resolve();
+      });
+    } catch (error) {
+      log.error({ err: error, runId: run.id }, 'waiting call not connected');
+      await this.#hangUp(callId);
+    }
+  }
+
+  /** Goes on with a caller who waited in a process that is gone. False if the call does not wait. */
+  async #waitAgain(callId: string, run: Run): Promise<boolean> {
+    if (!(await this.#deps.waits.isWaiting(run.id))) return false;
+    void this.#waitFor(callId, run);
+    return true;
+  }
+
+  /** The run of an inbound call, and whether it waits for a place; undefined for a repeated report of a current call.
+   *  Throws Refusal, CALL_LIMIT_REACHED, GATEWAY_OVERLOADED. */
+  async #runOf(
+    { call, refusal }: Announced,
+    gone: AbortSignal,
+  ): Promise<{ run: Run; isWaiting: boolean } | undefined> {
     const { connection } = this.#options;
     const { configuration, provider } = this.#route;
     const before = await lastRunOf(this.#deps, { configurationId: configuration.id, call }, gone);
-    if (before !== undefined && !isTransferred(before)) return this.#again(before, call);
+    if (before !== undefined && !isTransferred(before)) {
+      const run = this.#again(before, call);
+      return run && { run, isWaiting: await this.#deps.waits.isWaiting(run.id) };
+    }
     if (before !== undefined && isLastLeg(before)) throw new Refusal('busy');
-    const version = await this.#agent(call);
+    const { version, number } = await this.#agent(call);
     void connection().ring(call.callId);
     const from = partyOf(before, call);
-    const { run } = await this.#deps.runs.create({
-      ...call,
-      from,
-      before,
-      configuration,
-      version,
-      provider,
-      accountId: null,
-      name: `${provider.name.toUpperCase()} Inbound ${from}`.slice(0, NAME_MAX),
-    });
-    return run;
+    const name = `${provider.name.toUpperCase()} Inbound ${from}`.slice(0, NAME_MAX);
+    return this.#deps.runs.createOrWait(
+      { ...call, from, before, configuration, version, provider, accountId: null, name },
+      { policy: overflowOf(configuration, number), dueMs: null, refusal },
+    );
   }
 
   /** The run, if its call is to be answered again. A call that rang when its gateway was killed keeps ringing. A
@@ -182,7 +231,7 @@ export class PbxCalls {
     return isWaiting && !this.#preparing.has(run.id) ? run : undefined;
   }
 
-  async #agent(call: PbxInboundCall): Promise<WorkflowVersion> {
+  async #agent(call: PbxInboundCall): Promise<{ version: WorkflowVersion; number: PhoneNumber }> {
     const { configuration } = this.#route;
     const numbers = await this.#deps.store.telephony.listNumbers(configuration.id);
     const number = calledNumberOf(call.to, numbers);
@@ -191,7 +240,8 @@ export class PbxCalls {
       const unconfigured = { dialled: call.to, nearest: nearestAddress(call.to, active) };
       throw new Refusal('not-configured', unconfigured);
     }
-    return this.#deps.runs.agent(configuration, number.inboundWorkflowId);
+    const version = await this.#deps.runs.agent(configuration, number.inboundWorkflowId);
+    return { version, number };
   }
 
   #refuse(callId: string, error: unknown): void {

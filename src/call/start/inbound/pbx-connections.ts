@@ -194,6 +194,7 @@ export class PbxConnections {
     // Another node had the connection: events were lost, and Asterisk may send them there.
     const wasAway = line.leaseEpoch !== configuration.leaseEpoch;
     if (line.isOf(configuration) && !isTakenBack && !wasAway) {
+      line.follow(configuration);
       await this.#show(line, configuration);
       return;
     }
@@ -329,6 +330,11 @@ class PbxConnectionHolder {
   isOf({ credentials, isReadable }: HeldConfiguration): boolean {
     const own = this.#configuration;
     return isReadable === own.isReadable && isDeepStrictEqual(credentials, own.credentials);
+  }
+
+  /** Takes changes that need no other connection. */
+  follow(configuration: HeldConfiguration): void {
+    this.#configuration = configuration;
   }
 
   /** Reconnects with the current configuration and keeps the calls. Returns false if it cannot. */

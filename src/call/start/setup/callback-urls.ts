@@ -10,13 +10,19 @@ export const RING_S = 60;
  *  cannot. */
 export const CALL_S_EXTRA = 60;
 
+/** Path of the audio for callers who wait for a place. */
+export const WAITING_SOUND_PATH = '/api/v1/telephony/waiting-sound.wav';
+
 /** The run's webhook URLs. `publicUrl` has no trailing slash. The URLs of a PBX, which has no webhooks, are not
  *  used. */
 export function callbackUrls(
   publicUrl: string,
   provider: TelephonyProvider,
   runId: string,
-): Record<'answerUrl' | 'statusUrl' | 'answeredByUrl' | 'transferUrl' | 'resumeUrl', string> {
+): Record<
+  'answerUrl' | 'statusUrl' | 'answeredByUrl' | 'transferUrl' | 'resumeUrl' | 'waitUrl',
+  string
+> {
   const base = `${publicUrl}/api/v1/telephony/${provider.name}`;
   const { status, answeredBy } = isHosted(provider) ? provider.webhook.routes : NO_ROUTES;
   return {
@@ -25,6 +31,7 @@ export function callbackUrls(
     answeredByUrl: `${base}/${answeredBy}/${runId}`,
     transferUrl: `${base}/transfer/${runId}`,
     resumeUrl: `${base}/resume/${runId}`,
+    waitUrl: `${base}/wait/${runId}`,
   };
 }
 

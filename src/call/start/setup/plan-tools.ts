@@ -46,9 +46,14 @@ export function toolFaults(
   { name, capabilities }: TelephonyProvider,
   tools: NodeTools,
 ): GatewayError[] {
-  if (capabilities.transfer.includes('warm')) return [];
-  const needsWarm = [...tools.values()].some((offered) =>
-    offered.some(({ tool }) => tool.transfer?.needsWarm === true),
-  );
-  return needsWarm ? [new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: name })] : [];
+  const needs = (what: 'needsWarm' | 'needsDigits'): boolean =>
+    [...tools.values()].some((offered) => offered.some(({ tool }) => tool.transfer?.[what]));
+  const hasWarm = capabilities.transfer.includes('warm');
+  const hasDigits = capabilities.transferDigits === true;
+  const faults: GatewayError[] = [];
+  if (!hasWarm && needs('needsWarm'))
+    faults.push(new GatewayError('TRANSFER_WARM_UNSUPPORTED', { provider: name }));
+  if (!hasDigits && needs('needsDigits'))
+    faults.push(new GatewayError('TRANSFER_DIGITS_UNSUPPORTED', { provider: name }));
+  return faults;
 }

@@ -28,6 +28,8 @@ export class AriCall {
   limitS: number | undefined;
   /** Whether the call continues in the dialplan, where we no longer follow it. */
   released = false;
+  /** Whether the caller waits for a place, with audio of Asterisk's own. */
+  isWaiting = false;
   /** Whether another process, which is gone, had answered it. */
   isLeft = false;
   /** Result of the codec check, once it has begun: the fault, if Asterisk cannot convert the call's audio. */

@@ -3,6 +3,7 @@
 // destination first has a bridge and audio of its own. Source: asterisk §4.2, §4.3.
 
 import { GatewayError } from '../../../errors/gateway-error.ts';
+import { pause } from '../../../std/pause.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import type { AriEvent } from '../rest/messages.ts';
@@ -11,6 +12,9 @@ import { type AriCall, noteEnd } from './ari-call.ts';
 import { dialQuery } from './dial-endpoint.ts';
 import { type CallFacts, hangupOutcomeOf, UNDIALLED } from './hangup-outcome.ts';
 
+/** Length of a key and of the pause after it, and of a `w`. */
+const KEY_MS = 100;
+const PAUSE_MS = 500;
 /** Time for a caller's phone to follow a REFER, in addition to the destination's ring time. */
 const FOLLOW_MS_MAX = 10_000;
 
@@ -26,7 +30,8 @@ export async function transferCall(
   if (leg === undefined || call.over.aborted || call.transferredTo !== undefined) {
     throw new GatewayError('PBX_CALL_GONE');
   }
-  const isCold = target.warm === undefined;
+  // The dialplan presses no keys for us.
+  const isCold = target.warm === undefined && target.digits === undefined;
   if (isCold && peer.account.transfer_context !== '') {
     await intoDialplan(peer, call, target, signal);
   } else if (isCold && /^sips?:/i.test(target.to)) {
@@ -36,6 +41,19 @@ export async function transferCall(
     const either = AbortSignal.any([signal, call.over]);
     await bringIn(peer, call, { leg, target }, either);
   }
+}
+
+/** Sends a caller without media into the transfer context. False, without a request, if the account has none. Throws what
+ *  `AriClient` throws. */
+export async function forwardIntoDialplan(
+  peer: AriContext,
+  call: AriCall,
+  target: TransferTarget,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (peer.account.transfer_context === '') return false;
+  await intoDialplan(peer, call, target, signal);
+  return true;
 }
 
 async function intoDialplan(
@@ -93,6 +111,7 @@ async function bringIn(
   try {
     await leg.pause(warm?.callerHears ?? 'music', signal);
     await colleague.ring(call.channelId, target, signal);
+    if (target.digits !== undefined) await colleague.press(target.digits, signal);
     if (warm !== undefined) await colleague.consult(warm.consult, signal);
     await leg.stopPlayback(signal);
     const path = `bridges/${leg.bridgeId}/addChannel`;
@@ -156,8 +175,9 @@ class TransferTargetCall {
   /** Settles when the destination has answered. Throws the reason of `gone` and what `AriClient` throws. */
   async ring(callId: string, target: TransferTarget, signal: AbortSignal): Promise<void> {
     const { account, client } = this.#peer;
-    const { callerId, ringS, warm } = target;
-    const to = warm === undefined ? target.to : endpointOfOwn(account.transfer_context, target.to);
+    const { callerId, ringS, warm, digits } = target;
+    const isDirect = warm === undefined && digits === undefined;
+    const to = isDirect ? target.to : endpointOfOwn(account.transfer_context, target.to);
     const args = `transfer,${callId}`;
     // The originator's formats are used; Asterisk refuses a request that names both.
     const dialled = {
@@ -177,6 +197,23 @@ class TransferTargetCall {
     answered.catch(() => undefined); // The request may fail first.
     await client.run({ action: 'dial', method: 'POST', path: 'channels', query }, either);
     await answered;
+  }
+
+  /** Presses keys at the destination, which has answered. Settles after the last one. Throws the reason of `gone` and what
+   *  `AriClient` throws. */
+  async press(digits: string, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#peer;
+    const either = AbortSignal.any([signal, this.gone]);
+    const path = `channels/${encodeURIComponent(this.channelId)}/dtmf`;
+    for (const [part] of digits.matchAll(/w+|[^w]+/g)) {
+      if (part.startsWith('w')) {
+        await pause(clock, part.length * PAUSE_MS, either);
+        continue;
+      }
+      const query = { dtmf: part, duration: String(KEY_MS), between: String(KEY_MS) };
+      await client.run({ action: 'digits', method: 'POST', path, query }, either);
+      await pause(clock, part.length * 2 * KEY_MS, either);
+    }
   }
 
   /** Settles when the destination accepts the call; it is not in the caller's bridge yet. Throws the reason of

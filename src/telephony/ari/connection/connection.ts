@@ -9,7 +9,13 @@ import { deadlineSignal } from '../../../std/deadline.ts';
 import { parseJson } from '../../../std/json.ts';
 import type { Random } from '../../../std/random.ts';
 import type { MediaSession } from '../../provider/media-session.ts';
-import type { PbxConnection, PbxListener, PbxState } from '../../provider/pbx.ts';
+import type {
+  ForwardTarget,
+  PbxConnection,
+  PbxListener,
+  PbxState,
+  WaitingSound,
+} from '../../provider/pbx.ts';
 import type { PbxMembers } from '../../provider/pbx-members.ts';
 import type { TransferTarget } from '../../provider/provider.ts';
 import type { ProviderCredentials } from '../../provider/terms.ts';
@@ -26,7 +32,8 @@ import { codecFault } from '../calls/codec-check.ts';
 import { hangUpUntilTaken } from '../calls/hang-up.ts';
 import { rejectReasons } from '../calls/hangup-outcome.ts';
 import { TelephoneWatch } from '../calls/telephone-watch.ts';
-import { transferCall } from '../calls/transfer.ts';
+import { forwardIntoDialplan, transferCall } from '../calls/transfer.ts';
+import { playWaiting, stopWaiting } from '../calls/waiting.ts';
 import type { Spread } from '../media/transport-selection.ts';
 import { bestEffort, hangUpChannel } from '../rest/best-effort.ts';
 import { type ChannelIds, createChannelIds } from '../rest/channel-ids.ts';
@@ -189,6 +196,7 @@ export class AriConnection implements PbxConnection, CallPeer {
       const codecs = isEarly ? undefined : this.#codecFault(call);
       if (!call.answered) await requireNone(codecs);
       if (await answerCall(this, call, either)) this.#events.answered(call);
+      await stopWaiting(this, call);
       void setCallLimit(this, call);
       const onClosed = (isTaken: boolean) => this.#mediaClosed(callId, isTaken);
       const { channelId } = call;
@@ -205,6 +213,24 @@ export class AriConnection implements PbxConnection, CallPeer {
       if (!isEarly) void giveUp(this, { held: this.#held, call }, error);
       throw error;
     }
+  }
+
+  async hold(callId: string, sound: WaitingSound, signal: AbortSignal): Promise<void> {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined || call.leg !== undefined) throw new GatewayError('PBX_CALL_GONE');
+    const either = AbortSignal.any([signal, call.over]);
+    if (await answerCall(this, call, either)) this.#events.answered(call);
+    await playWaiting(this, call, sound, either);
+  }
+
+  async forward(callId: string, target: ForwardTarget, signal: AbortSignal): Promise<void> {
+    const call = this.#held.calls.get(callId);
+    if (call === undefined || call.leg !== undefined) throw new GatewayError('PBX_CALL_GONE');
+    await stopWaiting(this, call);
+    if (await forwardIntoDialplan(this, call, target, signal)) return;
+    // The destination joins the caller in the bridge of the media.
+    await this.openMedia(callId, signal);
+    await this.handOver(callId, target, signal);
   }
 
   #codecFault(call: AriCall): Promise<GatewayError | undefined> {

@@ -41,6 +41,12 @@ beforeEach(async () => {
   await withAsterisk(harness, asterisk, { dial_template: 'Local/{number}@out-dest/n' });
 });
 
+/** The room's agent transfers to this destination. */
+async function transferTo(config: object): Promise<void> {
+  const definition = { type: 'transfer_call', config };
+  await harness.at.sql('update tools set definition = $1', [JSON.stringify(definition)]);
+}
+
 afterEach(async () => {
   await harness.callControl.pbxLines.stop();
   await asterisk.stop();
@@ -79,5 +85,24 @@ describe('a caller who asks for a transfer', () => {
     await nothingIsLeft();
     expect(asterisk.complaints).toEqual([]);
     expect(harness.errors).toEqual([]);
+  });
+
+  it('is joined with the destination after the keys of an extension were pressed there', async () => {
+    await transferTo({ destination: '700,,204#', parameters: [] });
+    llm.answers = [{ call: 'front_desk', given: {} }];
+    const caller = asterisk.placeCall({ from: '5551234', to: EXTENSION });
+    await harness.until(() => hasHeardOut(caller));
+    caller.press('1');
+    await harness.until(() => asterisk.phones.length === 2);
+    const colleague = asterisk.phone('700');
+    await harness.until(() => colleague.digits === '204#');
+    const [run] = await harness.runs();
+    expect(await harness.ended({ id: run?.id ?? '' })).toMatchObject({
+      disposition: 'transfer_call',
+    });
+    colleague.hangUp();
+    await caller.ended;
+    await nothingIsLeft();
+    expect(asterisk.complaints).toEqual([]);
   });
 });

@@ -59,8 +59,26 @@ export function channelRoutes(means: Means): Routes {
     }),
     'POST channels/{id}/hold': nothing,
     'DELETE channels/{id}/hold': nothing,
-    'POST channels/{id}/moh': nothing,
-    'DELETE channels/{id}/moh': nothing,
+    'POST channels/{id}/moh': act((channel, params) => {
+      channel.music = params.has('mohClass') ? params.get('mohClass') : 'default';
+    }),
+    'DELETE channels/{id}/moh': act((channel) => {
+      channel.music = null;
+    }),
+    'POST channels/{id}/play/{playbackId}': (id, params, playbackId) => {
+      const channel = beyondDialling(pbx, id);
+      const mediaUri = params.get('media');
+      channel.sounds.push(mediaUri);
+      const targetUri = `channel:${id}`;
+      const body = {
+        id: playbackId,
+        media_uri: mediaUri,
+        target_uri: targetUri,
+        language: 'en',
+        state: 'queued',
+      };
+      return { status: 201, body };
+    },
     'POST channels/{id}/silence': act((channel) => {
       const frame: Frame = { pcm: new Int16Array(FRAME_SAMPLES), rateHz: RATE_HZ };
       channel.stopSilence ??= pbx.ticker.add('source', () => {
