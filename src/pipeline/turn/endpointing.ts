@@ -1,8 +1,8 @@
 // Endpointing: the silence that ends the caller's turn, by their words and the expected input. Words in, milliseconds
 // out.
 
-import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import { isAgreement, isGreeting } from '../../model/control-phrases.ts';
+import type { ExpectedInput, SlotType } from '../../model/expected-input.ts';
 import { primaryLanguage } from '../../model/language-tag.ts';
 import { tablesOf } from '../../model/languages/languages.ts';
 import { SENTENCE_MARKS } from '../../std/text/punctuation.ts';

@@ -224,7 +224,8 @@ function lineOf(sounds: readonly Sound[], how: { ms: number; noiseDb: number }):
 
 /** Four people who talk behind the caller, without a pause in common. */
 export async function babble(ms: number): Promise<Int16Array> {
-  const talk = 'and then we went to the market and bought some bread and a few apples for the children';
+  const talk =
+    'and then we went to the market and bought some bread and a few apples for the children';
   const line = new Int16Array(ms * PER_MS);
   for (const [nth, voice] of ['rms', 'awb', 'kal16', 'slt'].entries()) {
     const pcm = at(await spoken(talk, { voice }), BEHIND_DB);
@@ -244,7 +245,10 @@ export function music(ms: number): Int16Array {
     const atS = i / 8_000;
     const root = roots[Math.floor(atS * 2) % roots.length] ?? 262;
     const fade = Math.exp(-3 * (atS % 0.5));
-    const sum = [1, 1.25, 1.5].reduce((all, each) => all + Math.sin(2 * Math.PI * root * each * atS), 0);
+    const sum = [1, 1.25, 1.5].reduce(
+      (all, each) => all + Math.sin(2 * Math.PI * root * each * atS),
+      0,
+    );
     line[i] = Math.round(1_000 * fade * sum);
   }
   return line;
