@@ -14,11 +14,11 @@ import { createEngine, type DialogueState } from '../../src/workflow/engine.ts';
 import { parseGraph } from '../../src/workflow/graph/graph.ts';
 import { offeredFunctions } from '../../src/workflow/tools/offered-functions.ts';
 import { rounds } from '../rounds.ts';
-import { LABELS, randomGraph } from './random-graph.ts';
-import { TOOLS } from './tool-conversation.ts';
+import { LABELS, RANDOM_TOOLS, randomGraph } from './random-graph.ts';
 
 const SETTINGS = { dictionary: 'x', fault_transfer_enabled: true };
-const FUNCTIONS = [...LABELS, ...LABELS, ...TOOLS.map(({ name }) => name), 'safe_calculator'];
+const NAMES = RANDOM_TOOLS.map(({ name }) => name);
+const FUNCTIONS = [...LABELS, ...LABELS, ...NAMES, 'safe_calculator'];
 const TEXTS = [
   'book',
   'cancel please',
@@ -74,7 +74,8 @@ type Move = typeof move extends fc.Arbitrary<infer M> ? M : never;
 
 function callOf(pick: number): LlmToolCall {
   const name = (FUNCTIONS[pick % FUNCTIONS.length] ?? '').toLowerCase().replace(/\W/g, '_');
-  const given = pick % 3 === 0 ? {} : { id: '1', expression: '1+1', topic: 't', reason: 'r' };
+  const all = { id: '1', expression: '1+1', topic: 't', reason: 'r', language: 'de' };
+  const given = pick % 3 === 0 ? {} : all;
   return { id: `c${pick}`, name, arguments: given };
 }
 
@@ -198,8 +199,9 @@ function run(
   moves: readonly Move[],
 ) {
   const parsed = parseGraph(given);
-  const tools = offeredFunctions(parsed.nodes.values(), TOOLS).offered;
-  const engine = createEngine({ graph: parsed, policy, settings: SETTINGS, tools });
+  const tools = offeredFunctions(parsed.nodes.values(), RANDOM_TOOLS).offered;
+  const agents = new Map([['self', null]]);
+  const engine = createEngine({ graph: parsed, policy, settings: SETTINGS, tools, agents });
   const replay = new Replay();
   let state: DialogueState = engine.initial;
   const take = (event: DialogueEvent) => {

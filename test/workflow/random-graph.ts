@@ -3,6 +3,21 @@
 import fc from 'fast-check';
 import { definition } from './definitions.ts';
 import { TOOLS } from './tool-conversation.ts';
+import { storedTool } from './tools/stored-tool.ts';
+
+/** Tools of random graphs. The agent `self` is the one that has them. */
+export const RANDOM_TOOLS = [
+  ...TOOLS,
+  storedTool('keys', 'Enter', {
+    type: 'collect_digits',
+    config: { min_digits: 2, tries: 2, variable: 'keys' },
+  }),
+  storedTool('tongue', 'Tongue', {
+    type: 'switch_language',
+    config: { languages: [{ language: 'de', message: 'Gern.' }, { language: 'fr' }] },
+  }),
+  storedTool('again', 'Again', { type: 'transfer_agent', config: { agent_uuid: 'self' } }),
+];
 
 export const LABELS = ['book', 'cancel', 'fallback', 'operator', 'go on', 'Yes?', 'no'];
 
@@ -25,7 +40,7 @@ const nodeData = fc.record(
     say: template,
     reprompt: template,
     allow_interrupt: fc.boolean(),
-    tool_uuids: fc.subarray(TOOLS.map(({ uuid }) => uuid)),
+    tool_uuids: fc.subarray(RANDOM_TOOLS.map(({ uuid }) => uuid)),
     slots: fc.array(fc.oneof(slot, choiceSlot), { maxLength: 3 }),
     extraction_enabled: fc.boolean(),
     extraction_variables: fc.constant([
