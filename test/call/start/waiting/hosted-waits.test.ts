@@ -216,7 +216,11 @@ describe('a caller who finds all places taken', () => {
     expect((await ring(harness, 3)).body).toContain(BUSY);
     expect(await outcomes()).toEqual({ full: 1 });
     const { organizationId } = harness.at.owner;
-    const more = { callers_max: 1, otherwise: 'fallback', fallback_number: '+14155550199' } as const;
+    const more = {
+      callers_max: 1,
+      otherwise: 'fallback',
+      fallback_number: '+14155550199',
+    } as const;
     await harness.at.store.telephony.updateConfiguration(organizationId, harness.configuration.id, {
       overflow: policyOf(more),
     });

@@ -54,7 +54,7 @@ describe('a caller at a PBX who finds all places taken', () => {
     await harness.passThrough(() => pbx.holds.length > 2);
     expect(pbx.holds.filter(({ isAnnounced }) => isAnnounced)).toHaveLength(1);
     expect(pbx.refused).toEqual([]);
-    harness.pbx.control.hangUp({}, 'first', new AbortController().signal);
+    await harness.pbx.control.hangUp({}, 'first', new AbortController().signal);
     await harness.completed(await runOf(harness, 'first'));
     await harness.passThrough(() => pbx.admitted.includes('next'));
     const run = await runOf(harness, 'next');
