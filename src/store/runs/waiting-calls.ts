@@ -1,4 +1,4 @@
-// Inbound calls that wait for a place, in the order in which they came (migrations/037). A waiting call has a run, which
+// Inbound calls that wait for a place, in the order in which they came (migrations/038). A waiting call has a run, which
 // takes no place until the call is admitted. A caller who is not seen any more does not delay those behind.
 
 import { type Selectable, sql } from 'kysely';

@@ -5,8 +5,8 @@ import { type AnswerHandling, answerHandlingOf } from '../../../model/answer-han
 import type { CallEvent } from '../../../model/call-event.ts';
 import type { Run } from '../../../model/run.ts';
 import type { AnswerTuning } from '../../../pipeline/answer/answer-supervisor.ts';
+import type { SpeechPlan } from '../../../speech/speech-plan.ts';
 import { isObject } from '../../../std/json.ts';
-import type { CallPlan } from './call-plan.ts';
 
 /** Speech after which a greeting counts as a machine's: those of people are shorter; those of machines mostly go on,
  *  or end in a beep. */
@@ -19,7 +19,11 @@ export function answerTuningOf({
   run,
   speech,
   storedSettings,
-}: Pick<CallPlan, 'run' | 'speech' | 'storedSettings'>): AnswerTuning | undefined {
+}: {
+  run: Pick<Run, 'callType'>;
+  speech: Pick<SpeechPlan, 'stt'>;
+  storedSettings: Record<string, unknown>;
+}): AnswerTuning | undefined {
   if (run.callType !== 'outbound') return undefined;
   return {
     longSpeechMs: longSpeechMs(storedSettings['voicemail_detection']),
