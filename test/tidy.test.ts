@@ -44,7 +44,8 @@ const banned: [string, RegExp, RegExp?][] = [
     // §12.1), `timeout` of a transfer as well (§10.1). `duration` of a recognised span is Deepgram's word, that of a
     // call and the `timeout` of a dial are Vonage's, `streamTimeout` is Plivo's and Vobiz'. The timeouts of
     // connections to Redis are ioredis's, those of connections to S3 undici's. `refetchInterval` is TanStack Query's.
-    /^src\/(call\/webhooks\/provider-event|api\/runs\/run-(schema|mapping)|speech\/vendors\/deepgram\/nova|telephony\/(vonage\/(control|ncco)|(plivo|vobiz)\/webhook)|workflow\/(nodes\/webhook-node|tools\/transfer-call-tool)|store\/(shared\/redis-pub-sub|files\/s3-requests)|console\/(pages|call)\/.*)\.tsx?$/,
+    // `duration` of a key is ARI's; `timeout` is also how a wait for a place ends.
+    /^src\/(call\/(webhooks\/provider-event|start\/waiting-line|why\/end-findings)|telephony\/ari\/calls\/transfer|api\/runs\/run-(schema|mapping)|speech\/vendors\/deepgram\/nova|telephony\/(vonage\/(control|ncco)|(plivo|vobiz)\/webhook)|workflow\/(nodes\/webhook-node|tools\/transfer-call-tool)|store\/(shared\/redis-pub-sub|files\/s3-requests)|console\/(pages|call)\/.*)\.tsx?$/,
   ],
   ['lint suppression without a reason', /biome-ignore [\w/]+(: <explanation>|\s*$)/m],
 ];

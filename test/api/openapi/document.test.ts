@@ -169,8 +169,10 @@ describe("the API's description", () => {
       '/telephony/twilio/answered-by/{workflow_run_id}',
       '/telephony/twilio/status-callback/{workflow_run_id}',
       '/telephony/twiml',
+      '/telephony/waiting-sound.wav',
       '/telephony/{provider}/answer/{workflow_run_id}',
       '/telephony/{provider}/resume/{workflow_run_id}',
+      '/telephony/{provider}/wait/{workflow_run_id}',
       '/user/configurations/defaults',
       '/workflow/templates',
     ]);

@@ -87,7 +87,7 @@ describe("the API's description", () => {
     await run('node_modules/.bin/tsc', args, { timeout: RUN_MS_MAX });
   });
 
-  it('is smaller than 620 kB', () => {
-    expect(text.length).toBeLessThan(620_000);
+  it('is smaller than 650 kB', () => {
+    expect(text.length).toBeLessThan(650_000);
   });
 });

@@ -241,7 +241,8 @@ describe('a transfer to another agent', () => {
     expect(await harness.bodies(run, 'agent.entered')).toMatchObject([
       { agentId: next.workflow.uuid, definitionId: next.version.id, agentName: 'Billing' },
     ]);
-    expect(harness.errors).toEqual([]);
+    // A process of another test may have been killed while it wrote.
+    expect(harness.errors.filter(({ runId }) => runId === run.id)).toEqual([]);
   });
 
   it('is kept by a process that goes on with the call', async () => {
