@@ -45,7 +45,7 @@ const rows = {
     [
       'Who answers',
       'cps',
-      [[each('patchbay_answer_verdicts_total', 'who, by'), '{{who}} by {{by}}']],
+      [[each('patchbay_answer_verdicts_total', 'who, evidence'), '{{who}} by {{evidence}}']],
       'Many voicemails by words, few by beep: greetings end in silence. Many by provider: the audio comes late.',
     ],
     [

@@ -49,7 +49,7 @@ export const callsActive = new Gauge({
 export const answerVerdicts = new Counter({
   name: 'patchbay_answer_verdicts_total',
   help: 'Verdicts on who has answered outbound calls, by the evidence',
-  labelNames: ['who', 'by'] as const,
+  labelNames: ['who', 'evidence'] as const,
   registers,
 });
 export const callsRefused = new Counter({

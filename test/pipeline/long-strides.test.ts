@@ -142,6 +142,10 @@ describe('a call in long strides', () => {
       rig = new CallRig({ lead: LEAD });
       rig.stt.finalMs = finalMs;
       lengthen(rig, 80);
+      // First words have a rule of their own.
+      rig.play(SPEECH - 1, new Int16Array(800).fill(1_000));
+      await rig.run(600);
+      expect(rig.of('utterance-finished')).toHaveLength(1);
       rig.line = 'voice';
       await rig.run(300);
       if (what !== 'nothing') rig.stt.understand(what, { silently: true });
@@ -149,11 +153,11 @@ describe('a call in long strides', () => {
       await rig.run(500);
       rig.play(SPEECH, new Int16Array(40_000).fill(1_000));
       const freed: number[] = [];
-      for (let ms = 0; ms < 1_000 && rig.of('utterance-started').length === 0; ms++) {
+      for (let ms = 0; ms < 1_000 && rig.of('utterance-started').length === 1; ms++) {
         rig.clock.advance(1);
         if (!rig.audio.callerSpeaking) freed.push(rig.nowMs);
       }
-      expect(freed).toEqual([rig.of('utterance-started')[0]?.atMs]);
+      expect(freed).toEqual([rig.of('utterance-started')[1]?.atMs]);
       expect(rig.farEnd.frames.length).toBeGreaterThan(0);
     },
   );

@@ -411,7 +411,7 @@ export class CallSession {
   #answered(verdict: AnswerVerdict): void {
     const { who, by, isReady } = verdict;
     this.#record.note({ type: 'call.answered-by', answeredBy: answeredByOf(verdict), by });
-    answerVerdicts.inc({ who, by });
+    answerVerdicts.inc({ who, evidence: by });
     this.#dialogue.dispatch({ type: 'answered', who, by, isReady });
   }
 

@@ -1,4 +1,4 @@
-// Answer supervisor: finds out who has answered an outbound call, by the callee's audio (voice, pauses, tones, music), by
+// Answer supervisor, with answering machine detection (AMD): finds out who has answered an outbound call, by the callee's audio (voice, pauses, tones, music), by
 // the recognised words, and by the provider's own detection, which is one input among them. The agent speaks meanwhile: a
 // doubt is a person. A verdict may be followed by others, as a voicemail's beep follows its greeting, and a person the
 // music of a queue.

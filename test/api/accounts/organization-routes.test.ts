@@ -92,6 +92,13 @@ describe('the organization', () => {
       'unknown',
       'transfer_call',
       'pipeline_error',
+      'voicemail_no_message',
+      'ivr_detected',
+      'screening_message_missing',
+      'screening_limit',
+      'screening_timeout',
+      'hold_timeout',
+      'number_not_in_service',
     ];
     const carriers = ['no-answer', 'busy', 'failed', 'canceled', 'error'];
     const path = '/organizations/disposition-codes';

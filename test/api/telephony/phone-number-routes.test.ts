@@ -50,6 +50,7 @@ describe('adding a phone number', () => {
       created_at: moment,
       updated_at: moment,
       provider_sync: null,
+      overflow: null,
     });
     const { configurations } = await ok('GET', ROOT);
     expect(configurations[0]).toMatchObject({ phone_number_count: 1, is_ready_for_outbound: true });

@@ -108,7 +108,7 @@ describe('the list of tools', () => {
     ['status=active,', "Invalid status ''. Must be one of: active, archived, draft"],
     [
       'category=http',
-      "Invalid category 'http'. Must be one of: http_api, end_call, transfer_call, calculator, mcp, native, integration",
+      "Invalid category 'http'. Must be one of: http_api, end_call, transfer_call, calculator, mcp, collect_digits, switch_language, transfer_agent, native, integration",
     ],
   ])('of an unknown filter %s is 400', async (query, detail) => {
     const { status, body } = await call('GET', `/api/v1/tools/?${query}`);
