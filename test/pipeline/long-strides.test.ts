@@ -143,7 +143,7 @@ describe('a call in long strides', () => {
       rig.stt.finalMs = finalMs;
       lengthen(rig, 80);
       // First words have a rule of their own.
-      rig.play(SPEECH - 1, new Int16Array(800).fill(1_000));
+      rig.play('Hello.', new Int16Array(800).fill(1_000));
       await rig.run(600);
       expect(rig.of('utterance-finished')).toHaveLength(1);
       rig.line = 'voice';

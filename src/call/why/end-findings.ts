@@ -33,7 +33,7 @@ const ends: Readonly<Record<string, End>> = {
   screening_limit: { verdict: () => 'answered_by_other', precedence: 'none' },
   screening_timeout: { verdict: () => 'answered_by_other', precedence: 'none' },
   hold_timeout: { verdict: () => 'answered_by_other', precedence: 'none' },
-  number_not_in_service: { verdict: () => 'number_not_in_service', precedence: 'none' },
+  number_not_in_service: { verdict: () => 'number_out_of_service', precedence: 'none' },
   user_hangup: { verdict: hangUpOf, precedence: 'open' },
   user_idle_max_duration_exceeded: { verdict: silenceOf, precedence: 'open' },
   call_duration_exceeded: { verdict: () => 'time_limit', precedence: 'open' },

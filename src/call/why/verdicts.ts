@@ -60,7 +60,7 @@ const ends = {
       'What the agent does then is set in voicemail_detection: a screening message, the steps through a menu, the time in a queue.',
     ],
   },
-  number_not_in_service: {
+  number_out_of_service: {
     party: 'caller',
     summary: 'The network announced that {number} is not in service.',
     advice: ['Correct the number, or take it off the list.'],

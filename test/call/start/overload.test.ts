@@ -67,6 +67,7 @@ describe('a new call in an overloaded process', () => {
     const pbx = await withPbx(harness);
     await overload(harness);
     pbx.inbound('phone', EXTENSION);
+    await harness.until(() => pbx.refused.length > 0);
     expect(pbx.refused).toEqual([{ callId: 'phone', reason: 'busy' }]);
     expect(await harness.runs()).toHaveLength(10);
   });

@@ -159,7 +159,8 @@ describe('a caller of Telnyx', () => {
   });
 
   it('is transferred with keys that the report of the answer returns', async () => {
-    const resultUrl = 'https://gw.example.com/api/v1/telephony/telnyx/transfer-result/7-c2';
+    const transferId = `7-c${'2'.repeat(32)}`;
+    const resultUrl = `https://gw.example.com/api/v1/telephony/telnyx/transfer-result/${transferId}`;
     const target = { to: '+14155550102', callerId: '+14155550100', ringS: 20, resultUrl };
     await control.transfer(credentials(), CALL, { ...target, digits: 'wwww204#' }, signal);
     const state = sent()[0]?.body['target_leg_client_state'];
