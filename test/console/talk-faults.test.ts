@@ -130,7 +130,6 @@ describe.runIf(hasChromium())('a talk', () => {
       window.hooks.loseMicrophone();
     });
     await page.getByText('There is no microphone: the call continues in silence').waitFor();
-    await expectAccessible(page);
     await page.waitForTimeout(SILENT_MS);
     expect(await page.getByText('Connected', { exact: true }).count()).toBe(1);
     await page.evaluate(() => {
@@ -154,6 +153,8 @@ describe.runIf(hasChromium())('a talk', () => {
       window.hooks.loseMicrophone();
     });
     await page.getByText('The microphone is refused: the call continues in silence').waitFor();
+    // Not where the sound is judged: axe keeps the page from playing for longer than it has audio in reserve.
+    await expectAccessible(page);
     await page.evaluate(() => {
       window.hooks.refusal = undefined;
       window.hooks.changePermission();
